@@ -1,0 +1,84 @@
+# Each target says what it is for after "##"; a bare `make` lists them. The steps longer than a line are scripts in .ci.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+LDFLAGS := -X github.com/assay-dev/assay/apps/cli.Version=$(VERSION)
+
+# What `make e2e` runs: the contract suites and the end-to-end tests. One package at a time, since each starts a deployment of its own.
+E2E_PACKAGES ?= ./adapters/... ./apps/...
+E2E_FLAGS ?= -race -count=1 -timeout 30m -p 1
+
+# Where the runner of the scenario files and its -update flag live.
+SCENARIO_PACKAGES ?= ./fakes/scenario/...
+# The tools of .tools/go.mod that go:generate lines call by name.
+GENERATORS ?= moq
+# What `make cross` builds the CLI for, without cgo.
+CROSS ?= darwin/arm64 darwin/amd64 windows/amd64
+BENCH ?= .
+
+.PHONY: help
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## run tests against a simulated Coder; needs nothing but Go
+	@$(GO) run ./apps/cli/cmd/assay demo
+
+.PHONY: build
+build: ## build the CLI into bin/assay
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/assay ./apps/cli/cmd/assay
+
+.PHONY: test
+test: ## everything below that can fail, after setting up what it needs (about half an hour, cold)
+	@.ci/test
+
+.PHONY: test-unit
+test-unit: ## the tests that need no service, with the race detector
+	$(GO) test -race ./...
+
+.PHONY: e2e
+e2e: ## the contract and end-to-end tests against a real Coder on PostgreSQL
+	$(GO) run ./adapters/testbed/cmd/testbed build
+	ASSAY_E2E=1 $(GO) test $(E2E_FLAGS) $(E2E_PACKAGES)
+
+.PHONY: verify
+verify: ## check generated files, formatting, go.mod and the layout of the repository
+	@.ci/verify
+
+.PHONY: lint
+lint: ## run golangci-lint, import rules included
+	"$$(.tools/build golangci-lint)/golangci-lint" run ./...
+
+.PHONY: fmt
+fmt: ## format the Go code
+	"$$(.tools/build golangci-lint)/golangci-lint" fmt ./...
+
+.PHONY: generate
+generate: ## regenerate what go:generate lines make
+	PATH="$$(.tools/build $(GENERATORS)):$$PATH" $(GO) generate ./...
+
+.PHONY: scenarios
+scenarios: ## rewrite the expected trails of the scenario files from what the code does now
+	$(GO) test $(SCENARIO_PACKAGES) -run TestScenarios -count=1 -update
+
+.PHONY: bench
+bench: ## run the Go benchmarks; BENCH is a regular expression of their names
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+.PHONY: cross
+cross: ## build the CLI for the systems that it is not developed on
+	@for target in $(CROSS); do \
+	  os=$${target%/*} arch=$${target#*/} ext=; \
+	  [ "$$os" != windows ] || ext=.exe; \
+	  printf 'bin/assay-%s-%s%s\n' "$$os" "$$arch" "$$ext"; \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags '$(LDFLAGS)' \
+	    -o "bin/assay-$$os-$$arch$$ext" ./apps/cli/cmd/assay || exit 1; \
+	done
+
+.PHONY: clean
+clean: ## remove bin/; the caches of tools and components stay
+	rm -rf bin
