@@ -1,0 +1,38 @@
+package lifecycle
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/assay-dev/assay/core"
+)
+
+// endOnDeadline ends a run whose time is over (4.7).
+func endOnDeadline(s *step) (Decision, bool) {
+	if s.Now.Before(s.deadline()) {
+		return Decision{}, false
+	}
+	st := &s.Record.Status
+	return s.deadlineExceeded(st.Reason, st.Message), true
+}
+
+// deadline is when the run ends: the timeout, or sooner the inputs' timeout while
+// no create request was sent.
+func (s *step) deadline() time.Time {
+	deadline := s.next.Deadline()
+	if inputs := s.next.Spec.InputsTimeout(); inputs > 0 && !s.next.Status.MayHaveWorkspace() {
+		if sooner := s.next.Status.StartTime.Add(inputs); sooner.Before(deadline) {
+			return sooner
+		}
+	}
+	return deadline
+}
+
+// deadlineExceeded records the verdict; the message names the wait that the
+// deadline ended.
+func (s *step) deadlineExceeded(last core.Reason, message string) Decision {
+	limit := s.deadline().Sub(s.next.Status.StartTime)
+	s.status().LastWaitReason = last
+	return s.fail(core.ReasonDeadlineExceeded,
+		fmt.Sprintf("no result within %s; the last wait was %s: %s", limit, last, message))
+}

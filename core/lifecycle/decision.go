@@ -1,0 +1,126 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/assay-dev/assay/core"
+)
+
+// Decision is what one step does, in the order of its fields: read, store, change
+// the hold, send, and then look again.
+type Decision struct {
+	// Err is a broken assertion; nothing else is set then.
+	Err error
+	// Read asks for one more observation; nothing else is set then.
+	Read Read
+	// Record is the next record. It is stored when it differs from the input's.
+	Record core.Record
+	Hold   HoldChange
+	// Expire deletes the record, on the condition that it did not change.
+	Expire bool
+	// Request is sent after Record was stored; nil for none.
+	Request *Request
+	// Continue asks again in the same step, after Record was stored.
+	Continue bool
+	// Fact tells that Record holds the outcome of a create request that was sent:
+	// on a conflict it is applied to what is stored by then instead of dropped.
+	Fact bool
+	// Waits tells that the decision only waits: it may rest on cached reads and on
+	// what a stream said.
+	Waits bool
+	// Live tells that the decision rests on the control plane being gone or on what
+	// its policy allows: both record and control plane must have been read live.
+	Live bool
+	// After is when to look again; 0 means at once. Meaningless when Done.
+	After time.Duration
+	// Watch is the workspace whose stream should wake the test before that.
+	Watch uuid.UUID
+	// Done tells that there is nothing left to do for this record.
+	Done bool
+}
+
+// HoldChange says what becomes of the hold.
+type HoldChange int
+
+// The hold changes.
+const (
+	HoldUnchanged HoldChange = iota
+	HoldTake
+	HoldRelease
+)
+
+// RequestKind names a request that changes something in Coder.
+type RequestKind int
+
+// The requests.
+const (
+	RequestCreate RequestKind = iota + 1
+	RequestCancel
+	RequestDelete
+)
+
+// String names the kind as trails and logs show it.
+func (k RequestKind) String() string {
+	switch k {
+	case RequestCreate:
+		return "create"
+	case RequestCancel:
+		return "cancel"
+	case RequestDelete:
+		return "delete"
+	default:
+		return "none"
+	}
+}
+
+// Request changes something in Coder.
+type Request struct {
+	Kind RequestKind
+	// Create is set for RequestCreate.
+	Create core.CreateRequest
+	// Build and Expected are set for RequestCancel.
+	Build    uuid.UUID
+	Expected core.JobStatus
+	// Workspace is set for RequestCancel and RequestDelete.
+	Workspace uuid.UUID
+	// Evidence asks to read evidence first, for a failed test: once its workspace
+	// is gone, Coder no longer shows the agents' logs.
+	Evidence bool
+}
+
+// step is one call of Decide: the input and the record that it turns into.
+type step struct {
+	Input
+	next core.Record
+}
+
+// read asks for an observation.
+func read(kind ReadKind, id uuid.UUID) Decision {
+	return Decision{Read: Read{Kind: kind, ID: id}}
+}
+
+// status is the status that the step writes.
+func (s *step) status() *core.Status { return &s.next.Status }
+
+// lookAgain ends the step after which the test looks again.
+func (s *step) lookAgain(after time.Duration) Decision {
+	return Decision{Record: s.next, After: after, Watch: s.next.Status.WorkspaceID}
+}
+
+// bounded completes a decision: every write says which generation it saw, and a
+// wait never sleeps past the deadline.
+func (s *step) bounded(d Decision) Decision {
+	if d.Read.Kind != ReadNothing || d.Err != nil || d.Expire {
+		return d
+	}
+	if !sameStatus(&d.Record.Status, &s.Record.Status) {
+		d.Record.Status.ObservedGeneration = d.Record.Generation
+	}
+	running := d.Record.Status.Phase == core.PhasePending || d.Record.Status.Phase == core.PhaseRunning
+	if running && !d.Record.DeletionRequested() && !d.Done {
+		d.After = min(d.After, max(0, s.deadline().Sub(s.Now)))
+	}
+	return d
+}

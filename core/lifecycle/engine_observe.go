@@ -1,0 +1,196 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/google/uuid"
+
+	"github.com/assay-dev/assay/core"
+	"github.com/assay-dev/assay/ports"
+)
+
+// observe makes the observation that a decision asked for. Only a failing store or
+// random source is an error: whatever a control plane or Coder does is seen.
+func (r *stepRun) observe(ctx context.Context, want Read) error {
+	if want == r.lastRead {
+		return assertionFailed("the same read was asked for twice: kind %d of %s", want.Kind, want.ID)
+	}
+	r.lastRead = want
+	switch want.Kind {
+	case ReadControlPlane:
+		r.readControlPlane(ctx, r.in.Record.Spec.ControlPlaneRef)
+		return nil
+	case ReadAttemptID:
+		return r.drawAttemptID()
+	case ReadClaimed:
+		return r.readClaimed(ctx, want.ID)
+	}
+	runner, err := r.dialed.runner(r.in.Seen.ControlPlane.Value.Connection)
+	if err != nil {
+		r.in.Seen.DialFailure = "correct the control plane's connection: " + err.Error()
+		return nil
+	}
+	r.ask(ctx, runner, want)
+	return nil
+}
+
+func (r *stepRun) readControlPlane(ctx context.Context, ref string) {
+	fresh := ports.Cached
+	if r.live {
+		fresh = ports.Live
+	}
+	plane, err := r.config.ControlPlanes.ControlPlane(ctx, ref, fresh)
+	if err != nil {
+		failure := &core.Failure{Op: "read control plane", Message: "the control plane could not be read: " + err.Error()}
+		r.in.Seen.ControlPlane = Result[core.ControlPlane]{Done: true, Failure: failure}
+		return
+	}
+	r.in.Seen.ControlPlane = Result[core.ControlPlane]{Done: true, Value: plane}
+}
+
+// ask makes one call of the CodeRunner.
+func (r *stepRun) ask(ctx context.Context, runner ports.CodeRunner, want Read) {
+	seen, st := &r.in.Seen, &r.in.Record.Status
+	switch want.Kind {
+	case ReadDeployment, ReadOperator:
+		r.readIdentity(ctx, runner, want.Kind)
+	case ReadOwner:
+		seen.Owner = result(r, func() (core.User, error) { return runner.Owner(ctx, want.ID) })
+	case ReadOrganization:
+		ref, _ := core.ParseTemplateRef(r.in.Record.Spec.Template)
+		seen.Organization = result(r, func() (core.Organization, error) { return runner.Organization(ctx, ref.Organization) })
+	case ReadTemplate:
+		ref, _ := core.ParseTemplateRef(r.in.Record.Spec.Template)
+		seen.Template = result(r, func() (core.Template, error) { return runner.Template(ctx, want.ID, ref.Template) })
+	case ReadVersion:
+		seen.Version = result(r, func() (core.TemplateVersion, error) { return r.version(ctx, runner, want.ID) })
+	case ReadParameters:
+		seen.Parameters = result(r, func() (core.ParameterReport, error) {
+			return runner.CheckParameters(ctx, core.ParameterQuery{
+				VersionID: want.ID, OwnerID: seen.Owner.Value.ID, Classic: seen.Template.Value.ClassicParameters,
+				Parameters: r.in.Record.Spec.Parameters, Preset: r.in.Record.Spec.Preset,
+			})
+		})
+	case ReadExternalAuth:
+		seen.ExternalAuth = result(r, func() ([]core.ExternalAuth, error) {
+			return runner.ExternalAuth(ctx, want.ID, seen.Owner.Value.ID)
+		})
+	case ReadName:
+		name := core.WorkspaceName(r.in.Record.ID)
+		seen.Name = result(r, func() (core.NameLookup, error) { return runner.FindWorkspace(ctx, want.ID, name) })
+	case ReadWorkspace:
+		seen.Workspaces = with(seen.Workspaces, want.ID,
+			result(r, func() (core.Workspace, error) { return runner.Workspace(ctx, want.ID) }))
+	case ReadBuilds:
+		seen.Builds = with(seen.Builds, want.ID,
+			result(r, func() ([]core.Build, error) { return runner.Builds(ctx, want.ID) }))
+	case ReadMayRead:
+		seen.MayRead = result(r, func() (bool, error) { return runner.MayReadWorkspaces(ctx, st.OwnerID, want.ID) })
+	case ReadOwned:
+		seen.Owned = result(r, func() ([]core.Workspace, error) { return runner.OwnedWorkspaces(ctx, seen.Owner.Value) })
+	case ReadDeploymentAfter:
+		seen.DeploymentAfter = result(r, func() (core.Deployment, error) { return runner.Deployment(ctx) })
+	}
+}
+
+// readIdentity reads the deployment and the operator user. Once the workspace is
+// known its ID alone is the identity, so they may be remembered for a while;
+// before, the marker pins them and a proof of absence rests on them.
+func (r *stepRun) readIdentity(ctx context.Context, runner ports.CodeRunner, kind ReadKind) {
+	seen, connection := &r.in.Seen, r.in.Seen.ControlPlane.Value.Connection
+	if r.in.Record.Status.WorkspaceID != uuid.Nil {
+		if known, ok := r.dialed.identity(connection, r.config.Options.IdentityMaxAge); ok {
+			seen.Deployment = Result[core.Deployment]{Done: true, Value: known.deployment}
+			seen.Operator = Result[core.User]{Done: true, Value: known.operator}
+			r.deploymentAt = known.readAt
+			return
+		}
+	}
+	if kind == ReadDeployment {
+		at := r.config.Clock.Monotonic()
+		seen.Deployment = result(r, func() (core.Deployment, error) { return runner.Deployment(ctx) })
+		r.deploymentAt = at
+		return
+	}
+	seen.Operator = result(r, func() (core.User, error) { return runner.Operator(ctx) })
+	if seen.Operator.Failure == nil && seen.Deployment.Failure == nil {
+		r.dialed.remember(connection, identity{
+			deployment: seen.Deployment.Value, operator: seen.Operator.Value, readAt: r.deploymentAt,
+		})
+	}
+}
+
+// version reads the pinned version, or has the spec's selector resolved.
+func (r *stepRun) version(ctx context.Context, runner ports.CodeRunner, pinned uuid.UUID) (core.TemplateVersion, error) {
+	template, selector := &r.in.Seen.Template.Value, r.in.Record.Spec.Version
+	switch {
+	case pinned != uuid.Nil:
+		return runner.Version(ctx, pinned)
+	case selector.Active:
+		return runner.Version(ctx, template.ActiveVersionID)
+	case selector.ID != "":
+		return runner.Version(ctx, r.in.Record.Spec.VersionID())
+	default:
+		return runner.VersionByName(ctx, template.ID, selector.Name)
+	}
+}
+
+func (r *stepRun) drawAttemptID() error {
+	id, err := uuid.NewRandomFromReader(r.config.Random)
+	if err != nil {
+		return fmt.Errorf("draw a create attempt ID: %w", err)
+	}
+	r.in.Seen.AttemptID = id
+	return nil
+}
+
+// readClaimed tells whether a record here holds the workspace's ID.
+func (r *stepRun) readClaimed(ctx context.Context, workspace uuid.UUID) error {
+	_, err := r.config.Store.HolderOf(ctx, workspace)
+	if err != nil && !errors.Is(err, ports.ErrNotFound) {
+		return fmt.Errorf("find the holder of workspace %s: %w", workspace, err)
+	}
+	r.in.Seen.Claimed = with(r.in.Seen.Claimed, workspace, err == nil)
+	return nil
+}
+
+// result makes a call and notes when Coder asked to slow down.
+func result[T any](r *stepRun, call func() (T, error)) Result[T] {
+	value, err := call()
+	failure := core.AsFailure(err)
+	r.noteRateLimit(failure)
+	return Result[T]{Done: true, Value: value, Failure: failure}
+}
+
+func (r *stepRun) noteRateLimit(f *core.Failure) {
+	if f == nil || f.Class != core.FailureRateLimited || r.rateLimited {
+		return
+	}
+	r.rateLimited = true
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.limited[r.in.Record.ID]++
+	r.in.RateLimit = RateLimit{Count: r.limited[r.in.Record.ID], Jitter: r.jitter()}
+}
+
+// jitter draws a number from -1 to 1; 0 when the random source fails, which costs
+// only the spreading.
+func (r *stepRun) jitter() float64 {
+	var raw [4]byte
+	if _, err := r.config.Random.Read(raw[:]); err != nil {
+		return 0
+	}
+	return float64(binary.LittleEndian.Uint32(raw[:]))/math.MaxUint32*2 - 1
+}
+
+func with[V any](m map[uuid.UUID]V, id uuid.UUID, v V) map[uuid.UUID]V {
+	if m == nil {
+		m = make(map[uuid.UUID]V, 1)
+	}
+	m[id] = v
+	return m
+}

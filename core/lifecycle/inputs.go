@@ -1,0 +1,194 @@
+package lifecycle
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/assay-dev/assay/core"
+)
+
+// resolveInputs finds out what the spec names, in the order of lifecycle section
+// 5.2, and then announces the create (5.3).
+func resolveInputs(s *step) (Decision, bool) {
+	for _, check := range inputChecks {
+		if d, decided := check(s); decided {
+			return d, true
+		}
+	}
+	return s.announceCreate(), true
+}
+
+// inputChecks are the rows of the table in 5.2, in its order, but for the owner's
+// membership: it needs the template's organization first.
+var inputChecks = []func(*step) (Decision, bool){
+	checkOwner,
+	checkOrganization,
+	checkTemplate,
+	checkVersion,
+	checkParameters,
+	checkExternalAuth,
+	checkExternalAgent,
+	checkOccupant,
+}
+
+func checkOrganization(s *step) (Decision, bool) {
+	ref, err := core.ParseTemplateRef(s.Record.Spec.Template)
+	if err != nil {
+		return Decision{Err: assertionFailed("the stored spec is invalid: %v", err)}, true
+	}
+	owner := &s.Seen.Owner.Value
+	for _, m := range owner.Memberships {
+		if strings.EqualFold(m.OrganizationName, ref.Organization) {
+			s.status().OrganizationID = m.OrganizationID
+			return Decision{}, false
+		}
+	}
+	// The owner is not in it: does it exist at all?
+	organization := &s.Seen.Organization
+	if !organization.Done {
+		return read(ReadOrganization, uuid.Nil), true
+	}
+	if f := organization.Failure; f != nil {
+		if f.Class == core.FailureNotFound {
+			return s.wait(core.ReasonTemplateNotFound, "no organization "+ref.Organization+" that the operator user can read", s.poll()), true
+		}
+		return s.waitFor(f), true
+	}
+	return s.wait(core.ReasonOwnerNotEligible,
+		"add the owner to the organization "+ref.Organization+": user "+owner.ID.String()+" is not a member", s.poll()), true
+}
+
+func checkTemplate(s *step) (Decision, bool) {
+	template := &s.Seen.Template
+	if !template.Done {
+		return read(ReadTemplate, s.next.Status.OrganizationID), true
+	}
+	if f := template.Failure; f != nil {
+		if f.Class == core.FailureNotFound {
+			return s.wait(core.ReasonTemplateNotFound, "no template "+s.Record.Spec.Template+" that the operator user can read", s.poll()), true
+		}
+		return s.waitFor(f), true
+	}
+	s.status().TemplateID = template.Value.ID
+	if template.Value.Deprecated {
+		return s.fail(core.ReasonTemplateDeprecated, "the template is deprecated: Coder makes no workspace from it"), true
+	}
+	return Decision{}, false
+}
+
+func checkVersion(s *step) (Decision, bool) {
+	version := &s.Seen.Version
+	if !version.Done {
+		// The pin, or uuid.Nil to have the spec's selector resolved.
+		return read(ReadVersion, s.Record.Status.TemplateVersionID), true
+	}
+	if f := version.Failure; f != nil {
+		if f.Class == core.FailureNotFound {
+			return s.wait(core.ReasonVersionNotFound, "no version "+s.Record.Spec.Version.String()+" of the template that the operator user can read", s.poll()), true
+		}
+		return s.waitFor(f), true
+	}
+	// Pinned the first time that Coder names it, whatever it says about it.
+	v := &version.Value
+	st := s.status()
+	st.TemplateVersionID, st.TemplateVersionName = v.ID, v.Name
+	switch {
+	case v.TemplateID != st.TemplateID:
+		return s.fail(core.ReasonVersionMismatch, "name a version of this template: "+v.ID.String()+" belongs to another one"), true
+	case v.Archived:
+		return s.fail(core.ReasonVersionArchived, "unarchive the version or test another one"), true
+	case v.Import == core.JobFailed || v.Import == core.JobCanceled:
+		return s.fail(core.ReasonVersionImportFailed, "fix the template and push it again: the import ended "+string(v.Import)), true
+	case v.Import != core.JobSucceeded:
+		return s.wait(core.ReasonVersionImporting, "the version's import is "+string(v.Import), s.poll()), true
+	}
+	return Decision{}, false
+}
+
+func checkParameters(s *step) (Decision, bool) {
+	parameters := &s.Seen.Parameters
+	if !parameters.Done {
+		return read(ReadParameters, s.next.Status.TemplateVersionID), true
+	}
+	if f := parameters.Failure; f != nil {
+		return s.waitFor(f), true
+	}
+	if problems := parameters.Value.Problems; len(problems) > 0 {
+		return s.fail(core.ReasonParametersInvalid, describeProblems(problems)), true
+	}
+	return Decision{}, false
+}
+
+// describeProblems names parameters, never values.
+func describeProblems(problems []core.ParameterProblem) string {
+	texts := make([]string, len(problems))
+	for i, p := range problems {
+		texts[i] = string(p.Kind) + " " + p.Name
+	}
+	return "correct the parameters: " + strings.Join(texts, ", ")
+}
+
+func checkExternalAuth(s *step) (Decision, bool) {
+	auth := &s.Seen.ExternalAuth
+	if !auth.Done {
+		return read(ReadExternalAuth, s.next.Status.TemplateVersionID), true
+	}
+	if f := auth.Failure; f != nil {
+		return s.waitFor(f), true
+	}
+	for _, a := range auth.Value {
+		if a.Optional || a.Authenticated {
+			continue
+		}
+		message := "link the owner's account with the external authentication " + a.ID + ", which the version requires"
+		if s.Seen.Operator.Value.ID != s.Seen.Owner.Value.ID {
+			message = "test with the owner's own token: the version requires the external authentication " + a.ID +
+				" and Coder tells only the owner whether it is linked"
+		}
+		return s.wait(core.ReasonExternalAuthRequired, message, s.poll()), true
+	}
+	return Decision{}, false
+}
+
+func checkExternalAgent(s *step) (Decision, bool) {
+	if !s.Seen.Version.Value.HasExternalAgent {
+		return Decision{}, false
+	}
+	return s.fail(core.ReasonExternalAgentUnsupported,
+		"test a version without coder_external_agent: nobody starts the external agent of a throwaway workspace"), true
+}
+
+// checkOccupant looks whether the owner already has a workspace of the test's
+// name: this test's own, if a record was lost, or somebody else's.
+func checkOccupant(s *step) (Decision, bool) {
+	name := &s.Seen.Name
+	if !name.Done {
+		return read(ReadName, s.Seen.Owner.Value.ID), true
+	}
+	if f := name.Failure; f != nil {
+		return s.waitFor(f), true
+	}
+	occupant := name.Value.Workspace
+	if occupant == nil || occupant.Deleted {
+		return Decision{}, false
+	}
+	builds := s.Seen.Builds[occupant.ID]
+	if !builds.Done {
+		return read(ReadBuilds, occupant.ID), true
+	}
+	if f := builds.Failure; f != nil {
+		return s.waitFor(f), true
+	}
+	first, proven := provenance(*occupant, builds.Value, s.pins(), noTimeBound)
+	if !proven {
+		return s.failWith(core.ReasonWorkspaceNameConflict,
+			"remove or rename the owner's workspace "+occupant.Name+", which this test did not make",
+			core.ConditionTrue, core.ReasonNotCreated), true
+	}
+	if s.Seen.AttemptID == uuid.Nil {
+		return read(ReadAttemptID, uuid.Nil), true
+	}
+	s.announce()
+	return s.adopt(*occupant, first), true
+}

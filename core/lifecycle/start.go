@@ -1,0 +1,30 @@
+package lifecycle
+
+import (
+	"time"
+
+	"github.com/assay-dev/assay/core"
+)
+
+// takeHold takes the hold of a test that is not final, or whose cleanup is not
+// done (4.3). A record that is being deleted never gets here.
+func takeHold(s *step) (Decision, bool) {
+	if s.Record.Held || s.Record.Status.Phase.Final() && cleanupDone(&s.Record) {
+		return Decision{}, false
+	}
+	d := s.lookAgain(0)
+	d.Hold = HoldTake
+	return d, true
+}
+
+// initialize starts the clock of a new test (4.4).
+func initialize(s *step) (Decision, bool) {
+	if s.Record.Status.Phase != "" {
+		return Decision{}, false
+	}
+	st := s.status()
+	st.StartTime = s.Now.UTC().Truncate(time.Second)
+	st.WorkspaceName = core.WorkspaceName(s.Record.ID)
+	s.running(core.ReasonInitializing, "the test was accepted")
+	return s.lookAgain(0), true
+}
