@@ -1,0 +1,291 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/assay-dev/assay/core"
+	"github.com/assay-dev/assay/core/lifecycle"
+	"github.com/assay-dev/assay/fakes/faults"
+	"github.com/assay-dev/assay/fakes/runner"
+	"github.com/assay-dev/assay/ports"
+)
+
+// The statements of the keyword fault are "OPERATION WHICH WHAT": WHICH is the number
+// of the call, a range such as 2-4, or * for every call. WHAT is
+//
+//	fails                    no effect, and no answer that says so
+//	not sent                 no effect, and it is known
+//	lost                     the effect, and no answer
+//	hangs                    no effect, after the request's timeout
+//	late D                   no answer, and the effect D later
+//	mismatch                 the effect, and an answer about something else
+//	answers CODE [D] [after] Coder refuses, D is its Retry-After; with after, another
+//	                         copy of the request had its effect
+//	answers no               for may-read
+//	conflict                 for a store operation
+//	crash before|after       the engine dies, before or after the effect
+//	takes D                  the clock advances by D before the call; for the
+//	                         operation sink: while the transition is told
+//	preceded by STATEMENT    what people do just before the call
+//	followed by STATEMENT    what people do just after it
+var operations = map[string]string{
+	"deployment": faults.ReadDeployment, "operator": faults.ReadOperator, "owner": faults.ReadOwner,
+	"organization": faults.FindOrganization, "template": faults.FindTemplate, "version": faults.ReadVersion,
+	"parameters": faults.CheckParameters, "external-auth": faults.ReadExternalAuth, "name": faults.FindWorkspace,
+	"workspace": faults.ReadWorkspace, "builds": faults.ListBuilds, "owned": faults.ListWorkspaces,
+	"may-read": faults.CheckRights, "create": faults.CreateWorkspace, "cancel": faults.CancelBuild,
+	"delete": faults.DeleteWorkspace, "load": faults.LoadRecord, "save": faults.SaveRecord, "sink": sinkOp,
+}
+
+// sinkOp is the telling of a stored transition.
+const sinkOp = "sink"
+
+// faultPlan is the faults of a story, and the record of its changing requests.
+type faultPlan struct {
+	run      *run
+	injector *faults.Injector
+	rules    []faultRule
+}
+
+type faultRule struct {
+	op          string
+	first, last int
+	what        statement
+}
+
+func newFaultPlan(r *run, statements []statement) (*faultPlan, error) {
+	plan := &faultPlan{run: r}
+	for _, st := range statements {
+		if len(st.words) < 3 {
+			return nil, st.errorf("needs an operation, which calls, and what")
+		}
+		op, known := operations[st.words[0]]
+		if !known {
+			return nil, st.errorf("unknown operation")
+		}
+		rule := faultRule{op: op, first: 1, last: faults.Always, what: st}
+		if which := st.words[1]; which != "*" {
+			first, last, isRange := strings.Cut(which, "-")
+			var err1, err2 error
+			rule.first, err1 = strconv.Atoi(first)
+			rule.last = rule.first
+			if isRange {
+				rule.last, err2 = strconv.Atoi(last)
+			}
+			if err := errors.Join(err1, err2); err != nil {
+				return nil, st.errorf("%v", err)
+			}
+		}
+		rule.what.words = st.words[2:]
+		plan.rules = append(plan.rules, rule)
+	}
+	plan.injector = faults.New(r.clock, plan.hook)
+	return plan, nil
+}
+
+// hook adds up what the rules say about a call.
+func (p *faultPlan) hook(call faults.Call) faults.Fault {
+	var fault faults.Fault
+	for _, rule := range p.rules {
+		if rule.op != call.Op || call.N < rule.first || call.N > rule.last || rule.what.rest(0) == denied {
+			continue
+		}
+		if err := p.add(&fault, call, rule.what); err != nil {
+			panic(err) // a scenario file that cannot be read
+		}
+	}
+	return fault
+}
+
+func (p *faultPlan) add(fault *faults.Fault, call faults.Call, st statement) error {
+	kinds := map[string]faults.Kind{
+		"fails": faults.Fail, "not sent": faults.Refuse, "lost": faults.Lose, "hangs": faults.Hang,
+		"mismatch": faults.Mismatch, "conflict": faults.Conflict, "crash before": faults.CrashBefore, "crash after": faults.CrashAfter,
+	}
+	if kind, ok := kinds[st.rest(0)]; ok {
+		fault.Kind = kind
+		return nil
+	}
+	switch st.words[0] {
+	case "late", "takes":
+		d, err := time.ParseDuration(st.words[1])
+		if err != nil {
+			return st.errorf("%v", err)
+		}
+		if st.words[0] == "takes" {
+			fault.Meanwhile = func() { p.run.clock.Advance(d) }
+			return nil
+		}
+		fault.Kind, fault.Delay = faults.Late, d
+		return nil
+	case "preceded":
+		fault.Meanwhile = p.people(st)
+		return nil
+	case "followed":
+		fault.Afterwards = p.people(st)
+		return nil
+	case "answers":
+		return p.answers(fault, call, st)
+	default:
+		return st.errorf("unknown fault")
+	}
+}
+
+// people is what somebody does around a call.
+func (p *faultPlan) people(st statement) func() {
+	return func() {
+		st.words = st.words[2:]
+		p.run.trail.people(st.rest(0))
+		if err := p.run.people(st); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// answers has Coder refuse a call with a status code.
+func (p *faultPlan) answers(fault *faults.Fault, call faults.Call, st statement) error {
+	code, err := strconv.Atoi(st.words[1])
+	if err != nil {
+		return st.errorf("%v", err)
+	}
+	f := &core.Failure{Class: classOf(code, call.Changes), Op: call.Op, Status: code, Message: "refused"}
+	fault.Kind, fault.Error = faults.Fail, f
+	for _, word := range st.words[2:] {
+		if word == "after" {
+			fault.Kind = faults.Lose
+			continue
+		}
+		if f.RetryAfter, err = time.ParseDuration(word); err != nil {
+			return st.errorf("%v", err)
+		}
+	}
+	return nil
+}
+
+// classOf is how an adapter classifies a status code of Coder's.
+func classOf(code int, change bool) core.FailureClass {
+	classes := map[int]core.FailureClass{
+		401: core.FailureUnauthorized, 403: core.FailureForbidden, 404: core.FailureNotFound, 406: core.FailureImporting,
+		409: core.FailureConflict, 410: core.FailureGone, 429: core.FailureRateLimited,
+	}
+	class, known := classes[code]
+	switch {
+	case known:
+		return class
+	case code < 500:
+		return core.FailureRejected
+	case change:
+		return core.FailureUncertain
+	default:
+		return core.FailureUnavailable
+	}
+}
+
+func (p *faultPlan) store(inner ports.WorkspaceStore) ports.WorkspaceStore {
+	return p.injector.Store(inner)
+}
+
+// dial makes the CodeRunner that the engine sees: what it asks for is written down,
+// then the faults strike.
+func (p *faultPlan) dial(connection core.Connection) (ports.CodeRunner, error) {
+	inner := runner.WithToken(p.run.world, connection.Token)
+	return &noted{CodeRunner: p.injector.CodeRunner(&denying{CodeRunner: inner, plan: p}), run: p.run}, nil
+}
+
+var errCrashed = errors.New("the engine crashed")
+
+// guard turns a crash into errCrashed.
+func (p *faultPlan) guard(step func() (lifecycle.Next, error)) (next lifecycle.Next, err error) {
+	defer func() {
+		switch crash := recover().(type) {
+		case nil:
+		case faults.Crash:
+			err = errCrashed
+		default:
+			panic(crash)
+		}
+	}()
+	return step()
+}
+
+// told lets time pass while the n-th transition is told.
+func (p *faultPlan) told(n int) {
+	if fault := p.hook(faults.Call{Op: sinkOp, N: n}); fault.Meanwhile != nil {
+		fault.Meanwhile()
+	}
+}
+
+// injected reports whether an error of a step comes from a fault.
+func (p *faultPlan) injected(err error) bool { return strings.Contains(err.Error(), faults.Sentinel) }
+
+// denied is what denying answers.
+const denied = "answers no"
+
+// denying lets may-read be answered with no.
+type denying struct {
+	ports.CodeRunner
+	plan  *faultPlan
+	calls int
+}
+
+func (d *denying) MayReadWorkspaces(ctx context.Context, owner, organization uuid.UUID) (bool, error) {
+	d.calls++
+	for _, rule := range d.plan.rules {
+		if rule.op == faults.CheckRights && rule.what.rest(0) == denied && d.calls >= rule.first && d.calls <= rule.last {
+			return false, nil
+		}
+	}
+	return d.CodeRunner.MayReadWorkspaces(ctx, owner, organization)
+}
+
+// noted writes every changing request into the trail.
+type noted struct {
+	ports.CodeRunner
+	run *run
+}
+
+func (n *noted) CreateWorkspace(ctx context.Context, request core.CreateRequest) (core.Workspace, error) {
+	about := fmt.Sprintf("version %s, owner %s", n.run.stage.versionName(request.VersionID), n.run.stage.userName(request.OwnerID))
+	for _, p := range request.Parameters {
+		about += fmt.Sprintf(", %s=%s", p.Name, p.Value)
+	}
+	if request.PresetID != uuid.Nil {
+		about += ", preset " + n.run.spec.Preset
+	}
+	return note(n, "create", about, func() (core.Workspace, error) { return n.CodeRunner.CreateWorkspace(ctx, request) })
+}
+
+func (n *noted) CancelBuild(ctx context.Context, build uuid.UUID, expected core.JobStatus) error {
+	_, err := note(n, "cancel", "expecting "+string(expected), func() (struct{}, error) {
+		return struct{}{}, n.CodeRunner.CancelBuild(ctx, build, expected)
+	})
+	return err
+}
+
+func (n *noted) DeleteWorkspace(ctx context.Context, workspace uuid.UUID) (core.Build, error) {
+	return note(n, "delete", "", func() (core.Build, error) { return n.CodeRunner.DeleteWorkspace(ctx, workspace) })
+}
+
+// note makes a request and then writes it down, before what happens after it; also
+// when it crashes.
+func note[T any](n *noted, what, about string, send func() (T, error)) (answer T, err error) {
+	at := len(n.run.trail.lines)
+	defer func() {
+		crash := recover()
+		if crash != nil {
+			err = errCrashed
+		}
+		n.run.trail.requestAt(at, what, about, err)
+		if crash != nil {
+			panic(crash)
+		}
+	}()
+	return send()
+}

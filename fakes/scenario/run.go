@@ -1,0 +1,349 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/assay-dev/assay/core"
+	"github.com/assay-dev/assay/core/lifecycle"
+	"github.com/assay-dev/assay/fakes/clock"
+	"github.com/assay-dev/assay/fakes/planes"
+	"github.com/assay-dev/assay/fakes/store"
+	"github.com/assay-dev/assay/fakes/world"
+	"github.com/assay-dev/assay/ports"
+)
+
+// The fixed points of every scenario.
+var (
+	// Start is when each story begins.
+	Start = time.Date(2026, time.January, 5, 9, 0, 0, 0, time.UTC)
+	// TestID is the ID of the test.
+	TestID = uuid.MustParse("7e57ab1e-0000-4000-8000-000000000001")
+)
+
+// Bounds of a story that does not end by itself.
+const (
+	maxSteps    = 5000
+	defaultTime = 3 * time.Hour
+)
+
+// Result is what a scenario came to.
+type Result struct {
+	Trail []string
+	// Record is the test's record as it was stored last; it may be gone by now.
+	Record core.Record
+	// Steps counts the engine's steps.
+	Steps int
+	World *world.World
+}
+
+// Run tells the story of a script on the bare engine.
+func Run(script *Script) (*Result, error) {
+	r, err := newRun(script)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.play(); err != nil {
+		return nil, fmt.Errorf("at %s: %w", formatTime(r.clock.Now().Sub(Start)), err)
+	}
+	return &Result{Trail: r.trail.lines, Record: r.last, Steps: r.steps, World: r.world}, nil
+}
+
+// run is a story on its way.
+type run struct {
+	script *Script
+	clock  *clock.Clock
+	world  *world.World
+	stage  *stage
+	store  *store.Store
+	planes *planes.Planes
+	plane  core.ControlPlane
+	faults *faultPlan
+	trail  *trail
+	engine *lifecycle.Engine
+	random *rand.ChaCha8
+
+	spec  core.Spec
+	test  uuid.UUID
+	last  core.Record
+	steps int
+	// todo are the statements of "at" that are still to come, in order.
+	todo []statement
+	end  time.Duration
+}
+
+func newRun(script *Script) (*run, error) {
+	r := &run{script: script, clock: clock.New(Start), test: TestID, end: defaultTime}
+	r.world = world.New(r.clock)
+	r.store = store.New(r.clock)
+	r.random = rand.NewChaCha8([32]byte{'a', 's', 's', 'a', 'y'})
+	var err error
+	if r.stage, err = set(r.world, script); err != nil {
+		return nil, err
+	}
+	r.trail = &trail{start: Start, now: r.clock.Now, stage: r.stage}
+	if err := r.setPlane(); err != nil {
+		return nil, err
+	}
+	if err := r.setTest(); err != nil {
+		return nil, err
+	}
+	if r.faults, err = newFaultPlan(r, script.of("fault")); err != nil {
+		return nil, err
+	}
+	r.trail.told = r.faults.told
+	r.todo = script.of("at")
+	slices.SortStableFunc(r.todo, func(a, b statement) int { return int(a.at - b.at) })
+	for _, st := range script.of("until") {
+		if r.end, err = parseTime(st.words[0]); err != nil {
+			return nil, st.errorf("%v", err)
+		}
+	}
+	return r, r.startEngine()
+}
+
+// startEngine starts an engine that remembers nothing, as after a crash.
+func (r *run) startEngine() error {
+	var err error
+	r.engine, err = lifecycle.New(lifecycle.Config{
+		Store: r.faults.store(r.store), ControlPlanes: r.planes, Clock: r.clock, Random: r.random,
+		Dial:   func(c core.Connection) (ports.CodeRunner, error) { return r.faults.dial(c) },
+		Sink:   r.trail,
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	return err
+}
+
+// play does a step whenever one is due, until nothing is left to happen.
+func (r *run) play() error {
+	for range maxSteps {
+		next, err := r.step()
+		if err != nil {
+			return err
+		}
+		if record, err := r.record(); err == nil {
+			r.last = record
+		}
+		if next.Done && len(r.todo) == 0 {
+			r.trail.add(" ", r.ending())
+			return nil
+		}
+		if next.Done {
+			next.After = r.end
+		}
+		if over, err := r.sleep(next); err != nil {
+			return err
+		} else if over {
+			r.trail.add(" ", r.ending())
+			return nil
+		}
+	}
+	return fmt.Errorf("no end after %d steps", maxSteps)
+}
+
+// step does one step; a crash loses the engine, and a new one starts.
+func (r *run) step() (lifecycle.Next, error) {
+	r.steps++
+	next, err := r.faults.guard(func() (lifecycle.Next, error) {
+		return r.engine.Step(context.Background(), r.test, nil)
+	})
+	if errors.Is(err, errCrashed) {
+		r.trail.people("the engine crashes and starts again")
+		return lifecycle.Next{}, r.startEngine()
+	}
+	if err != nil && r.faults.injected(err) {
+		return lifecycle.Next{After: time.Second}, nil
+	}
+	return next, err
+}
+
+// sleep lets time pass until the engine wants to look again, something happens to
+// the workspace that it watches, or people do something; true when the story is
+// over.
+func (r *run) sleep(next lifecycle.Next) (over bool, err error) {
+	elapsed := r.clock.Monotonic()
+	until := elapsed + next.After
+	if next.Watch != uuid.Nil {
+		if event, ok := r.world.NextEvent(); ok {
+			until = min(until, elapsed+max(0, event.Sub(r.clock.Now())))
+		}
+	}
+	if len(r.todo) > 0 && r.todo[0].at <= until {
+		until = max(elapsed, r.todo[0].at)
+	}
+	if until > r.end || lifecycle.AtRest(r.last) && len(r.todo) == 0 && len(r.script.of("until")) == 0 {
+		return true, nil
+	}
+	r.clock.Advance(until - elapsed)
+	r.world.Settle()
+	for len(r.todo) > 0 && r.todo[0].at <= r.clock.Monotonic() {
+		st := r.todo[0]
+		r.todo = r.todo[1:]
+		r.trail.people(st.rest(0))
+		if err := r.people(st); err != nil {
+			return false, st.errorf("%v", err)
+		}
+	}
+	return false, nil
+}
+
+// ending says how the story ends.
+func (r *run) ending() string {
+	record, err := r.record()
+	switch {
+	case err != nil:
+		return "the record is gone"
+	case lifecycle.AtRest(record):
+		return "rests: " + string(record.Status.Condition(core.ConditionWorkspaceDeleted).Reason)
+	case record.Held:
+		return "goes on"
+	default:
+		return "done"
+	}
+}
+
+func (r *run) record() (core.Record, error) {
+	return r.store.Load(context.Background(), r.test, ports.Live)
+}
+
+// connection is what the control plane has when it is usable.
+func (r *run) connection() core.Connection {
+	return core.Connection{
+		URL:   "https://coder.example.com",
+		Token: core.NewSecret(r.world.MintToken(r.stage.users["operator"])),
+	}
+}
+
+func (r *run) setPlane() error {
+	r.plane = core.ControlPlane{
+		Ref: "main", State: core.ControlPlaneUsable, Connection: r.connection(),
+		Policy: core.Policy{OwnerUserID: r.stage.users["tester"].String()},
+	}
+	put := true
+	for _, st := range r.script.of("plane") {
+		for _, word := range st.words {
+			switch word {
+			case "owner=none":
+				r.plane.Policy.OwnerUserID = ""
+			case "owner=text":
+				r.plane.Policy.OwnerUserID = "tester"
+			case "owner=nobody":
+				r.plane.Policy.OwnerUserID = "00000000-0000-4000-8000-00000000dead"
+			case "allow-retain":
+				r.plane.Policy.AllowRetain = true
+			case "allow-privileged-owner":
+				r.plane.Policy.AllowPrivilegedOwner = true
+			case "allow-personal-owner":
+				r.plane.Policy.AllowPersonalOwner = true
+			case "no-access":
+				r.plane.State = core.ControlPlaneNoAccess
+			case "unready":
+				r.plane.State = core.ControlPlaneUnready
+			case "absent":
+				put = false
+			default:
+				return st.errorf("unknown word %q", word)
+			}
+		}
+	}
+	r.planes = planes.New()
+	if put {
+		r.planes.Put(r.plane)
+	}
+	return nil
+}
+
+// onPlane changes the control plane.
+func (r *run) onPlane(st statement) error {
+	switch st.rest(1) {
+	case "gone":
+		r.planes.Remove(r.plane.Ref)
+		return nil
+	case "back":
+		r.plane.State = core.ControlPlaneUsable
+	case "unready":
+		r.plane.State = core.ControlPlaneUnready
+	case "no-access":
+		r.plane.State = core.ControlPlaneNoAccess
+	case "rotates":
+		r.plane.Connection = r.connection()
+	case "allows retain":
+		r.plane.Policy.AllowRetain = true
+	case "forbids retain":
+		r.plane.Policy.AllowRetain = false
+	default:
+		return st.errorf("unknown")
+	}
+	r.planes.Put(r.plane)
+	return nil
+}
+
+// setTest stores the record of the test.
+func (r *run) setTest() error {
+	r.spec.ControlPlaneRef = r.plane.Ref
+	policy := ""
+	for _, st := range r.script.of("test") {
+		for _, word := range st.words {
+			name, value, ok := strings.Cut(word, "=")
+			if !ok {
+				return st.errorf("%q is no NAME=VALUE", word)
+			}
+			if name == "policy" {
+				policy = value
+				continue
+			}
+			if err := r.setSpec(name, value); err != nil {
+				return st.errorf("%v", err)
+			}
+		}
+	}
+	r.spec = r.spec.WithDefaults()
+	if err := r.spec.Validate(); err != nil {
+		return fmt.Errorf("the test's spec: %w", err)
+	}
+	_, err := r.store.Create(context.Background(), core.Record{
+		ID: r.test, Generation: 1, CreatedAt: Start, Spec: r.spec, DeletionPolicy: policy,
+	})
+	return err
+}
+
+func (r *run) setSpec(name, value string) error {
+	seconds := func() (int, error) {
+		d, err := time.ParseDuration(value)
+		return int(d / time.Second), err
+	}
+	var err error
+	switch {
+	case name == "template":
+		r.spec.Template = value
+	case name == "version" && value == "active":
+		r.spec.Version.Active = true
+	case name == "version" && strings.HasPrefix(value, "id:"):
+		r.spec.Version.ID = r.stage.versions[value[3:]].String()
+	case name == "version":
+		r.spec.Version.Name = value
+	case name == "timeout":
+		r.spec.TimeoutSeconds, err = seconds()
+	case name == "inputs-timeout":
+		r.spec.InputsTimeoutSeconds, err = seconds()
+	case name == "ttl":
+		var ttl int
+		ttl, err = seconds()
+		r.spec.TTLSecondsAfterFinished = &ttl
+	case name == "preset":
+		r.spec.Preset = value
+	case strings.HasPrefix(name, "param."):
+		r.spec.Parameters = append(r.spec.Parameters, core.Parameter{Name: name[6:], Value: value})
+	default:
+		err = fmt.Errorf("unknown field %q", name)
+	}
+	return err
+}
