@@ -60,8 +60,8 @@ type InputChecker interface {
 	// version's static parameters under the classic flow, its evaluation otherwise.
 	CheckParameters(ctx context.Context, query core.ParameterQuery) (core.ParameterReport, error)
 	// ExternalAuth lists the external authentications that the version asks for, and
-	// whether the owner has linked them. Coder tells that only the user itself: for
-	// an owner that is not the operator user, Authenticated is false.
+	// whether the owner has linked them. Coder tells that the user itself and whoever
+	// may make workspaces for it; anybody else is FailureForbidden.
 	ExternalAuth(ctx context.Context, version, owner uuid.UUID) ([]core.ExternalAuth, error)
 }
 
