@@ -18,7 +18,9 @@ SCENARIO_PACKAGES ?= ./fakes/scenario/...
 GENERATORS ?= moq
 # What `make cross` builds the CLI for, without cgo.
 CROSS ?= darwin/arm64 darwin/amd64 windows/amd64
+# Which Go benchmarks `make bench` runs, and what it hands to apps/cli/cmd/bench.
 BENCH ?= .
+BENCH_FLAGS ?=
 
 .PHONY: help
 help: ## list these targets
@@ -66,8 +68,9 @@ scenarios: ## rewrite the expected trails of the scenario files from what the co
 	$(GO) test $(SCENARIO_PACKAGES) -run TestScenarios -count=1 -update
 
 .PHONY: bench
-bench: ## run the Go benchmarks; BENCH is a regular expression of their names
+bench: ## the Go benchmarks (BENCH is a pattern), then assay against bare API calls on a real Coder
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+	$(GO) run ./apps/cli/cmd/bench $(BENCH_FLAGS)
 
 .PHONY: cross
 cross: ## build the CLI for the systems that it is not developed on

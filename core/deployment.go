@@ -135,7 +135,6 @@ type ExternalAuth struct {
 	// ID is the provider's ID in the deployment, for example "github".
 	ID       string
 	Optional bool
-	// Authenticated tells that the owner has linked it. It is false when Coder
-	// does not tell the caller.
+	// Authenticated tells that the owner has linked it.
 	Authenticated bool
 }

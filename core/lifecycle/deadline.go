@@ -7,9 +7,14 @@ import (
 	"github.com/assay-dev/assay/core"
 )
 
-// endOnDeadline ends a run whose time is over (4.7).
+// endOnDeadline ends a run whose time was over when the step began (4.7). When it ran
+// out during the step, only a wait ends (4.10, see wait): a verdict stands.
 func endOnDeadline(s *step) (Decision, bool) {
-	if s.Now.Before(s.deadline()) {
+	began := s.Began
+	if began.IsZero() {
+		began = s.Now
+	}
+	if began.Before(s.deadline()) {
 		return Decision{}, false
 	}
 	st := &s.Record.Status

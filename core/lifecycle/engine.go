@@ -223,6 +223,9 @@ func (r *stepRun) step(ctx context.Context) (Next, error) {
 
 func (r *stepRun) decide() Decision {
 	r.in.Now = r.config.Clock.Now()
+	if r.in.Began.IsZero() {
+		r.in.Began = r.in.Now
+	}
 	if own := r.in.Seen.OwnMarker; own != nil {
 		own.Age = r.config.Clock.Monotonic() - r.storedAt
 	}

@@ -36,7 +36,7 @@ const (
 	secretAgent = "agent-s3cr3t"
 )
 
-func id(n byte) uuid.UUID { return uuid.UUID{0: 0xaa, 6: 0x40, 8: 0x80, 15: n} }
+func id(n byte) uuid.UUID { return uuid.UUID{0: 0xaa, 1: n, 6: 0x40, 8: 0x80, 15: n} }
 
 // after is a moment of the test's life.
 func after(d time.Duration) time.Time { return noon.Add(d) }

@@ -11,7 +11,10 @@ import (
 // Input is everything that a decision depends on.
 type Input struct {
 	// Now is the wall clock, read after the observations in Seen.
-	Now    time.Time
+	Now time.Time
+	// Began is Now as it was when the step began, before its first observation; zero
+	// means Now.
+	Began  time.Time
 	Record core.Record
 	// Options must have been completed by WithDefaults.
 	Options Options

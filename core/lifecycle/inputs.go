@@ -141,12 +141,8 @@ func checkExternalAuth(s *step) (Decision, bool) {
 		if a.Optional || a.Authenticated {
 			continue
 		}
-		message := "link the owner's account with the external authentication " + a.ID + ", which the version requires"
-		if s.Seen.Operator.Value.ID != s.Seen.Owner.Value.ID {
-			message = "test with the owner's own token: the version requires the external authentication " + a.ID +
-				" and Coder tells only the owner whether it is linked"
-		}
-		return s.wait(core.ReasonExternalAuthRequired, message, s.poll()), true
+		return s.wait(core.ReasonExternalAuthRequired,
+			"link the owner's account with the external authentication "+a.ID+", which the version requires", s.poll()), true
 	}
 	return Decision{}, false
 }

@@ -41,11 +41,8 @@ var operations = map[string]string{
 	"parameters": faults.CheckParameters, "external-auth": faults.ReadExternalAuth, "name": faults.FindWorkspace,
 	"workspace": faults.ReadWorkspace, "builds": faults.ListBuilds, "owned": faults.ListWorkspaces,
 	"may-read": faults.CheckRights, "create": faults.CreateWorkspace, "cancel": faults.CancelBuild,
-	"delete": faults.DeleteWorkspace, "load": faults.LoadRecord, "save": faults.SaveRecord, "sink": sinkOp,
+	"delete": faults.DeleteWorkspace, "load": faults.LoadRecord, "save": faults.SaveRecord, "sink": faults.TellTransition,
 }
-
-// sinkOp is the telling of a stored transition.
-const sinkOp = "sink"
 
 // faultPlan is the faults of a story, and the record of its changing requests.
 type faultPlan struct {
@@ -101,6 +98,9 @@ func (p *faultPlan) hook(call faults.Call) faults.Fault {
 			panic(err) // a scenario file that cannot be read
 		}
 	}
+	if p.run.options.Fault != nil {
+		fault = p.run.options.Fault(call, fault)
+	}
 	return fault
 }
 
@@ -119,8 +119,12 @@ func (p *faultPlan) add(fault *faults.Fault, call faults.Call, st statement) err
 		if err != nil {
 			return st.errorf("%v", err)
 		}
-		if st.words[0] == "takes" {
-			fault.Meanwhile = func() { p.run.clock.Advance(d) }
+		switch pass := func() { p.run.clock.Advance(d) }; {
+		case st.words[0] == "takes" && call.Op == faults.TellTransition:
+			fault.Afterwards = pass
+			return nil
+		case st.words[0] == "takes":
+			fault.Meanwhile = pass
 			return nil
 		}
 		fault.Kind, fault.Delay = faults.Late, d
@@ -188,15 +192,18 @@ func classOf(code int, change bool) core.FailureClass {
 	}
 }
 
-func (p *faultPlan) store(inner ports.WorkspaceStore) ports.WorkspaceStore {
-	return p.injector.Store(inner)
-}
-
 // dial makes the CodeRunner that the engine sees: what it asks for is written down,
 // then the faults strike.
 func (p *faultPlan) dial(connection core.Connection) (ports.CodeRunner, error) {
-	inner := runner.WithToken(p.run.world, connection.Token)
-	return &noted{CodeRunner: p.injector.CodeRunner(&denying{CodeRunner: inner, plan: p}), run: p.run}, nil
+	var inner ports.CodeRunner = runner.WithToken(p.run.world, connection.Token)
+	if p.run.options.Beneath != nil {
+		inner = p.run.options.Beneath(inner)
+	}
+	var outer ports.CodeRunner = &noted{CodeRunner: p.injector.CodeRunner(&denying{CodeRunner: inner, plan: p}), run: p.run}
+	if p.run.options.Above != nil {
+		outer = p.run.options.Above(outer)
+	}
+	return outer, nil
 }
 
 var errCrashed = errors.New("the engine crashed")
@@ -213,13 +220,6 @@ func (p *faultPlan) guard(step func() (lifecycle.Next, error)) (next lifecycle.N
 		}
 	}()
 	return step()
-}
-
-// told lets time pass while the n-th transition is told.
-func (p *faultPlan) told(n int) {
-	if fault := p.hook(faults.Call{Op: sinkOp, N: n}); fault.Meanwhile != nil {
-		fault.Meanwhile()
-	}
 }
 
 // injected reports whether an error of a step comes from a fault.

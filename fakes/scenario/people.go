@@ -59,6 +59,7 @@ func (r *run) onTest(st statement) error {
 		if err != nil {
 			return err
 		}
+		r.holdRemoved = true
 		_, err = r.store.ReleaseHold(ctx, record)
 		return err
 	case st.words[1] == "policy":

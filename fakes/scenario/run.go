@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -46,12 +45,19 @@ type Result struct {
 }
 
 // Run tells the story of a script on the bare engine.
-func Run(script *Script) (*Result, error) {
-	r, err := newRun(script)
+func Run(script *Script) (*Result, error) { return RunWith(script, Options{}) }
+
+// RunWith tells the story of a script as Run does, with somebody looking on and
+// interfering.
+func RunWith(script *Script, options Options) (*Result, error) {
+	r, err := newRun(script, options)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.play(); err != nil {
+	if err = r.play(); err == nil && options.Settle > 0 {
+		err = r.settle()
+	}
+	if err != nil {
 		return nil, fmt.Errorf("at %s: %w", formatTime(r.clock.Now().Sub(Start)), err)
 	}
 	return &Result{Trail: r.trail.lines, Record: r.last, Steps: r.steps, World: r.world}, nil
@@ -59,29 +65,32 @@ func Run(script *Script) (*Result, error) {
 
 // run is a story on its way.
 type run struct {
-	script *Script
-	clock  *clock.Clock
-	world  *world.World
-	stage  *stage
-	store  *store.Store
-	planes *planes.Planes
-	plane  core.ControlPlane
-	faults *faultPlan
-	trail  *trail
-	engine *lifecycle.Engine
-	random *rand.ChaCha8
+	script  *Script
+	options Options
+	clock   *clock.Clock
+	world   *world.World
+	stage   *stage
+	store   *store.Store
+	planes  *planes.Planes
+	plane   core.ControlPlane
+	faults  *faultPlan
+	trail   *trail
+	engine  *lifecycle.Engine
+	random  *rand.ChaCha8
 
 	spec  core.Spec
 	test  uuid.UUID
 	last  core.Record
 	steps int
+	// holdRemoved tells that somebody removed the hold by hand.
+	holdRemoved bool
 	// todo are the statements of "at" that are still to come, in order.
 	todo []statement
 	end  time.Duration
 }
 
-func newRun(script *Script) (*run, error) {
-	r := &run{script: script, clock: clock.New(Start), test: TestID, end: defaultTime}
+func newRun(script *Script, options Options) (*run, error) {
+	r := &run{script: script, options: options, clock: clock.New(Start), test: TestID, end: defaultTime}
 	r.world = world.New(r.clock)
 	r.store = store.New(r.clock)
 	r.random = rand.NewChaCha8([32]byte{'a', 's', 's', 'a', 'y'})
@@ -99,7 +108,6 @@ func newRun(script *Script) (*run, error) {
 	if r.faults, err = newFaultPlan(r, script.of("fault")); err != nil {
 		return nil, err
 	}
-	r.trail.told = r.faults.told
 	r.todo = script.of("at")
 	slices.SortStableFunc(r.todo, func(a, b statement) int { return int(a.at - b.at) })
 	for _, st := range script.of("until") {
@@ -107,19 +115,33 @@ func newRun(script *Script) (*run, error) {
 			return nil, st.errorf("%v", err)
 		}
 	}
+	if options.Begin != nil {
+		options.Begin(&Story{run: r})
+	}
 	return r, r.startEngine()
 }
 
 // startEngine starts an engine that remembers nothing, as after a crash.
 func (r *run) startEngine() error {
 	var err error
-	r.engine, err = lifecycle.New(lifecycle.Config{
-		Store: r.faults.store(r.store), ControlPlanes: r.planes, Clock: r.clock, Random: r.random,
-		Dial:   func(c core.Connection) (ports.CodeRunner, error) { return r.faults.dial(c) },
-		Sink:   r.trail,
-		Logger: slog.New(slog.DiscardHandler),
-	})
+	r.engine, err = r.newEngine(r.faults)
 	return err
+}
+
+// newEngine makes an engine that meets the faults of the plan.
+func (r *run) newEngine(plan *faultPlan) (*lifecycle.Engine, error) {
+	var inner ports.WorkspaceStore = r.store
+	if r.options.Store != nil {
+		inner = r.options.Store(inner)
+	}
+	config := lifecycle.Config{
+		Store: plan.injector.Store(inner), ControlPlanes: plan.injector.ControlPlanes(r.planes), Dial: plan.dial,
+		Clock: r.clock, Random: r.random, Sink: plan.injector.Sink(r.trail), Logger: r.options.Logger,
+	}
+	if r.options.Evidence != nil {
+		config.Evidence = plan.injector.Evidence(r.options.Evidence)
+	}
+	return lifecycle.New(config)
 }
 
 // play does a step whenever one is due, until nothing is left to happen.
@@ -153,7 +175,7 @@ func (r *run) play() error {
 func (r *run) step() (lifecycle.Next, error) {
 	r.steps++
 	next, err := r.faults.guard(func() (lifecycle.Next, error) {
-		return r.engine.Step(context.Background(), r.test, nil)
+		return r.stepOf(r.engine)
 	})
 	if errors.Is(err, errCrashed) {
 		r.trail.people("the engine crashes and starts again")
@@ -163,6 +185,15 @@ func (r *run) step() (lifecycle.Next, error) {
 		return lifecycle.Next{After: time.Second}, nil
 	}
 	return next, err
+}
+
+// stepOf does one step of an engine.
+func (r *run) stepOf(engine *lifecycle.Engine) (lifecycle.Next, error) {
+	step := func() (lifecycle.Next, error) { return engine.Step(context.Background(), r.test, nil) }
+	if r.options.Step != nil {
+		return r.options.Step(step)
+	}
+	return step()
 }
 
 // sleep lets time pass until the engine wants to look again, something happens to

@@ -18,9 +18,6 @@ type trail struct {
 	now   func() time.Time
 	stage *stage
 	lines []string
-	// told is called with the number of each transition.
-	told  func(n int)
-	count int
 }
 
 func (t *trail) add(mark, text string) {
@@ -30,30 +27,37 @@ func (t *trail) add(mark, text string) {
 
 // Transition is the ports.StatusSink of the engine.
 func (t *trail) Transition(tr core.StoredTransition) {
+	for _, line := range Lines(tr) {
+		t.add(" ", line)
+	}
+}
+
+// Lines is what a trail says about a stored transition.
+func Lines(tr core.StoredTransition) []string {
+	var lines []string
 	before, after := &tr.Before, &tr.After
 	if before.Held != after.Held {
-		t.add(" ", map[bool]string{true: "hold taken", false: "hold released"}[after.Held])
+		lines = append(lines, map[bool]string{true: "hold taken", false: "hold released"}[after.Held])
 	}
 	b, a := &before.Status, &after.Status
-	notes := t.notes(b, a)
+	notes := notes(b, a)
 	moved := b.Phase != a.Phase || b.Reason != a.Reason
 	switch {
 	case moved:
-		t.add(" ", fmt.Sprintf("%-10s %-26s %s", a.Phase, a.Reason, strings.Join(notes, ", ")))
+		lines = append(lines, fmt.Sprintf("%-10s %-26s %s", a.Phase, a.Reason, strings.Join(notes, ", ")))
 	case len(notes) > 0:
-		t.add(" ", fmt.Sprintf("%-10s %-26s %s", "", "", strings.Join(notes, ", ")))
+		lines = append(lines, fmt.Sprintf("%-10s %-26s %s", "", "", strings.Join(notes, ", ")))
 	case b.Message != a.Message:
-		t.add(" ", fmt.Sprintf("%-10s %-26s %s", "", "", "message"))
+		lines = append(lines, fmt.Sprintf("%-10s %-26s %s", "", "", "message"))
 	}
 	if a.Phase.Final() && !b.Phase.Final() {
-		t.add(" ", fmt.Sprintf("%-10s %q", "", a.Message))
+		lines = append(lines, fmt.Sprintf("%-10s %q", "", a.Message))
 	}
-	t.count++
-	t.told(t.count)
+	return lines
 }
 
 // notes says what changed besides phase, reason and message.
-func (t *trail) notes(b, a *core.Status) []string {
+func notes(b, a *core.Status) []string {
 	var notes []string
 	note := func(changed bool, text string) {
 		if changed {

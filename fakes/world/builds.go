@@ -22,12 +22,16 @@ type CreateBuild struct {
 
 // Build is a build of a workspace.
 type Build struct {
-	ID         uuid.UUID
-	Workspace  uuid.UUID
-	Number     int
-	Transition core.Transition
-	Initiator  User
-	Version    uuid.UUID
+	ID        uuid.UUID
+	Workspace uuid.UUID
+	// WorkspaceName, Owner and Organization are the workspace's.
+	WorkspaceName string
+	Owner         User
+	Organization  uuid.UUID
+	Number        int
+	Transition    core.Transition
+	Initiator     User
+	Version       uuid.UUID
 	// VersionName is the version's name.
 	VersionName string
 	Preset      uuid.UUID
@@ -286,7 +290,8 @@ func (w *World) BuildByNumber(actor, owner uuid.UUID, name, number string) (Buil
 
 func (w *World) buildView(b *build) Build {
 	return Build{
-		ID: b.id, Workspace: b.workspace.id, Number: b.number, Transition: b.transition,
+		ID: b.id, Workspace: b.workspace.id, WorkspaceName: b.workspace.name, Owner: w.userView(w.users[b.workspace.owner]),
+		Organization: b.workspace.organization, Number: b.number, Transition: b.transition,
 		Initiator: w.userView(w.users[b.initiator]), Version: b.version.id, VersionName: b.version.name, Preset: b.preset,
 		CreatedAt: b.created, UpdatedAt: b.job.updated, Job: b.job.view(), Resource: b.resource,
 	}

@@ -16,7 +16,7 @@ func (w *World) PlanVersions(plan func(name string, tar []byte) VersionSpec) {
 	w.published = plan
 }
 
-// UploadFile stores a tar: the same content of the same user has the same ID (source).
+// UploadFile stores a tar: the same content has the same ID.
 func (w *World) UploadFile(actor uuid.UUID, tar []byte) uuid.UUID {
 	w.lock()
 	defer w.unlock()

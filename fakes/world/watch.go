@@ -1,6 +1,7 @@
 package world
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -93,7 +94,10 @@ func (w *World) touch(ws *workspace) {
 
 func (w *World) takeCalls() []func() {
 	var calls []func()
-	for _, id := range w.touched {
+	for i, id := range w.touched {
+		if slices.Contains(w.touched[:i], id) {
+			continue
+		}
 		for _, sub := range w.watchers[id] {
 			calls = append(calls, sub.on)
 		}

@@ -65,6 +65,8 @@ type World struct {
 	touched  []uuid.UUID
 	alarm    ports.Timer
 	somebody uuid.UUID
+	// away is what SwapDeployment put away; nil before its first call.
+	away *holdings
 }
 
 // Option changes what New makes.

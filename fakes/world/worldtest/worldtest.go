@@ -4,7 +4,6 @@ package worldtest
 
 import (
 	"fmt"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -111,8 +110,6 @@ func (d *Deployment) RenameWorkspace(t *testing.T, workspace uuid.UUID, name str
 }
 
 // Settle implements porttest.Deployment. Each call is a quarter of a virtual second.
-// The real pause between two calls is for streams on real sockets; nothing is measured
-// by it.
 func (d *Deployment) Settle(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for range 5000 {
@@ -120,8 +117,7 @@ func (d *Deployment) Settle(t *testing.T, what string, done func() bool) {
 			return
 		}
 		d.Clock.Advance(250 * time.Millisecond)
-		runtime.Gosched()
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) //nolint:forbidigo // streams on real sockets take real time; nothing is measured by it
 	}
 	t.Fatalf("gave up waiting for %s", what)
 }

@@ -1,0 +1,3 @@
+locals {
+  startup_script = "echo 'assay: the start script ran'"
+}

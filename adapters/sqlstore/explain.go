@@ -1,0 +1,50 @@
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// explain says what to do about an error of opening the file.
+func explain(path string, err error) error {
+	if errors.Is(err, errFromTheFuture) {
+		return fmt.Errorf("state file %s: %w; use that version, or choose another file", path, err)
+	}
+	advice, ok := map[int]string{
+		sqlite3.SQLITE_NOTADB:   "it is not a state file of assay; choose another file",
+		sqlite3.SQLITE_CORRUPT:  "it is damaged; restore a backup, or move it away and look for workspaces named ktt-* in Coder",
+		sqlite3.SQLITE_READONLY: "it is read-only; make it writable, or choose another file",
+		sqlite3.SQLITE_PERM:     "it may not be used by this user; choose another file",
+		sqlite3.SQLITE_CANTOPEN: "it cannot be opened; choose a path in a folder that you may write to",
+		sqlite3.SQLITE_FULL:     "the disk is full; free space, or choose a file on another disk",
+		sqlite3.SQLITE_BUSY:     "another process keeps it locked; end that process, or choose another file",
+		sqlite3.SQLITE_IOERR:    "the disk fails or the file system keeps no locks; choose a file on a local disk",
+	}[primaryCode(err)]
+	if !ok {
+		return fmt.Errorf("open state file %s: %w", path, err)
+	}
+	return fmt.Errorf("state file %s: %s: %w", path, advice, err)
+}
+
+// permanent reports an error that trying again does not change.
+func permanent(err error) bool {
+	switch primaryCode(err) {
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM,
+		sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR:
+		return true
+	default:
+		return false
+	}
+}
+
+// primaryCode is SQLite's result code without its extension, 0 for other errors.
+func primaryCode(err error) int {
+	var sqliteError *sqlite.Error
+	if !errors.As(err, &sqliteError) {
+		return 0
+	}
+	return sqliteError.Code() & 0xff
+}

@@ -1,0 +1,111 @@
+package terminal
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/assay-dev/assay/core"
+	"github.com/assay-dev/assay/ports"
+)
+
+// Evidence is an EvidenceSink that keeps the ends of the logs that explain a failure
+// until a person can read them. What it keeps is masked and holds no terminal
+// commands.
+type Evidence struct {
+	mask  Mask
+	lines int
+
+	mu   sync.Mutex
+	kept map[uuid.UUID][]excerpt
+}
+
+var _ ports.EvidenceSink = (*Evidence)(nil)
+
+// excerpt is the end of one log.
+type excerpt struct {
+	title string
+	lines []string
+	// more tells that the log began before the first line.
+	more bool
+}
+
+// NewEvidence makes an Evidence that keeps the last lines of each log.
+func NewEvidence(mask Mask, lines int) *Evidence {
+	return &Evidence{mask: mask, lines: lines, kept: map[uuid.UUID][]excerpt{}}
+}
+
+// Evidence keeps the end of the build log, and of the script logs of the agents
+// that are not ready; of all agents when every one seems ready. It does not block.
+func (e *Evidence) Evidence(_ context.Context, evidence core.Evidence) error {
+	names := map[uuid.UUID]string{}
+	var troubled []uuid.UUID
+	for _, agent := range evidence.Workspace.Latest.Agents {
+		names[agent.ID] = agent.Name
+		if agent.Status != core.AgentConnected || agent.Lifecycle != core.AgentReady {
+			troubled = append(troubled, agent.ID)
+		}
+	}
+	var kept []excerpt
+	for _, log := range evidence.Logs {
+		title := "build log"
+		if log.AgentID != uuid.Nil {
+			if len(troubled) > 0 && !slices.Contains(troubled, log.AgentID) {
+				continue
+			}
+			title = fmt.Sprintf("script %q of agent %q", log.Source, names[log.AgentID])
+		}
+		if x, ok := e.excerpt(title, log); ok {
+			kept = append(kept, x)
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.kept[evidence.TestID] = kept
+	return nil
+}
+
+// excerpt masks the whole log before it is cut: a secret with several lines must be
+// whole to be found.
+func (e *Evidence) excerpt(title string, log core.Log) (excerpt, bool) {
+	text := printable(log.Text)
+	if log.Truncated {
+		// The first line can begin within a secret.
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	text = strings.TrimRight(e.mask.Apply(text), "\n")
+	if strings.TrimSpace(text) == "" {
+		return excerpt{}, false
+	}
+	lines := strings.Split(text, "\n")
+	x := excerpt{title: e.mask.Apply(printable(title)), lines: lines, more: log.Truncated}
+	if len(lines) > e.lines {
+		x.lines, x.more = lines[len(lines)-e.lines:], true
+	}
+	return x, true
+}
+
+// Write writes what was kept of a test, nothing when there is none.
+func (e *Evidence) Write(out io.Writer, test uuid.UUID) {
+	e.mu.Lock()
+	kept := e.kept[test]
+	e.mu.Unlock()
+	for _, x := range kept {
+		if x.more {
+			fmt.Fprintf(out, "\n--- %s, the last %d lines ---\n", x.title, len(x.lines))
+		} else {
+			fmt.Fprintf(out, "\n--- %s ---\n", x.title)
+		}
+		for _, line := range x.lines {
+			fmt.Fprintln(out, line)
+		}
+	}
+	if len(kept) > 0 {
+		fmt.Fprintln(out)
+	}
+}

@@ -1,0 +1,33 @@
+package terminal
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// escapeSequence matches what terminals take for commands: colors, cursor moves,
+// titles. Logs hold them for good reasons and bad ones.
+var escapeSequence = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[ -/]*[0-~])")
+
+// printable drops everything that would do something to a terminal instead of
+// showing text. Line ends and tabs stay; a carriage return inside a line, as
+// progress bars print it, becomes a line end.
+func printable(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	text = strings.ReplaceAll(text, "\r", "\n")
+	text = escapeSequence.ReplaceAllString(text, "")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == utf8.RuneError:
+			return '\uFFFD'
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+			return -1
+		default:
+			return r
+		}
+	}, text)
+}

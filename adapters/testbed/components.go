@@ -1,0 +1,101 @@
+package testbed
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// component is a program that is built from a Go module.
+type component struct {
+	// name is the folder of its pin below pins, and the file's name.
+	name string
+	// version is the version that the pin requires of module.
+	module, version string
+	// pkg is the main package.
+	pkg string
+	// ldflags are the linker's flags.
+	ldflags string
+	// variable names a file to use instead.
+	variable string
+	// takes tells a person how long a build without any cache lasts on two
+	// cores.
+	takes string
+}
+
+// The versions stand here and in the pins; a test holds them together. The
+// stamps make the programs report the versions that they are: Coder takes a
+// build without one for a development build and switches experiments on.
+var (
+	coderComponent = component{
+		name: "coder", module: "github.com/coder/coder/v2", version: "v2.36.1",
+		pkg: "github.com/coder/coder/v2/cmd/coder",
+		ldflags: "-s -w -X github.com/coder/coder/v2/buildinfo.tag=2.36.1" +
+			" -X github.com/coder/coder/v2/buildinfo.agpl=true",
+		variable: "ASSAY_TESTBED_CODER", takes: "about 5 minutes",
+	}
+	tofuComponent = component{
+		name: "tofu", module: "github.com/opentofu/opentofu", version: "v1.12.6",
+		pkg:      "github.com/opentofu/opentofu/cmd/tofu",
+		ldflags:  "-s -w -X github.com/opentofu/opentofu/version.dev=no",
+		variable: "ASSAY_TESTBED_TOFU", takes: "about 3 minutes",
+	}
+	providerComponent = component{
+		name: "provider", module: "github.com/coder/terraform-provider-coder/v2", version: "v2.19.0",
+		pkg:      "github.com/coder/terraform-provider-coder/v2",
+		ldflags:  "-s -w",
+		variable: "ASSAY_TESTBED_PROVIDER", takes: "about 1 minute",
+	}
+)
+
+// override is the file that the environment names for a component, or empty.
+// A name that leads nowhere is an error rather than a reason to build.
+func (c component) override(getenv func(string) string) (string, error) {
+	file := getenv(c.variable)
+	if file == "" {
+		return "", nil
+	}
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", c.variable, err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", c.variable, err)
+	}
+	if !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+		return "", fmt.Errorf("%s: %s is not an executable file", c.variable, file)
+	}
+	return file, nil
+}
+
+// folder is where the cache keeps the component for this platform.
+func (c component) folder(cache string) string {
+	return filepath.Join(cache, c.name+"-"+c.version, runtime.GOOS+"_"+runtime.GOARCH)
+}
+
+// file is the component's program in the cache.
+func (c component) file(cache string) string { return filepath.Join(c.folder(cache), c.name) }
+
+func (c component) String() string { return c.name + " " + c.version }
+
+// cacheFolder is the folder that holds what was built.
+func cacheFolder(getenv func(string) string) (string, error) {
+	if folder := getenv("ASSAY_TESTBED_CACHE"); folder != "" {
+		return filepath.Abs(folder)
+	}
+	base := getenv("XDG_CACHE_HOME")
+	// A relative XDG_CACHE_HOME counts as unset, by its specification.
+	if !filepath.IsAbs(base) {
+		base = ""
+		if home := getenv("HOME"); home != "" {
+			base = filepath.Join(home, ".cache")
+		}
+	}
+	if base == "" {
+		return "", errors.New("no folder for the cache: set ASSAY_TESTBED_CACHE, XDG_CACHE_HOME or HOME")
+	}
+	return filepath.Join(base, "assay-testbed"), nil
+}

@@ -1,0 +1,3 @@
+data "coder_external_auth" "needed" {
+  id = "assay"
+}

@@ -1,0 +1,7 @@
+terraform {
+  required_providers {
+    coder = { source = "coder/coder" }
+  }
+}
+
+data "coder_workspace" "me" {}

@@ -1,0 +1,3 @@
+locals {
+  startup_script = "sleep ${data.coder_parameter.seconds.value}"
+}

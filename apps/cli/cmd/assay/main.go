@@ -1,0 +1,19 @@
+// Command assay tests versions of Coder templates.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"github.com/assay-dev/assay/apps/cli"
+)
+
+func main() {
+	// Room for the two signals that count: the first cleans up, the second leaves.
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	os.Exit(cli.Run(context.Background(), cli.SystemEnv(os.Args[1:], signals, runtime.GOOS)))
+}

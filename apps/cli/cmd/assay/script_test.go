@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"net/http/httptest"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/assay-dev/assay/adapters/systemclock"
+	"github.com/assay-dev/assay/fakes/coderd"
+	"github.com/assay-dev/assay/fakes/world"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"assay": main})
+}
+
+// TestScripts runs what a user could have typed. Each script has a Coder deployment of
+// its own, over HTTP:
+//
+//	coder.docker   works              coder.broken  its startup script fails
+//	coder.nobuild  its build fails    coder.slow    its build takes an hour
+//
+// TESTER_TOKEN, ADMIN_TOKEN and PERSON_TOKEN are tokens of a plain member "tester", a
+// site owner "admin" and a person "jane"; CODER_SESSION_TOKEN is the tester's.
+//
+// Beside testscript's commands there are "exits CODE command…", which runs a command
+// that must exit with the code, and "workspaces N", which waits until the tester has
+// so many workspaces.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "../../testdata/scripts",
+		Setup: func(env *testscript.Env) error {
+			w, tokens := newDeployment()
+			server := httptest.NewServer(coderd.New(w, systemclock.New()))
+			env.Defer(server.Close)
+			env.Values[deploymentKey{}] = w
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("CODER_URL", server.URL)
+			env.Setenv("CODER_SESSION_TOKEN", tokens["tester"])
+			env.Setenv("TESTER_TOKEN", tokens["tester"])
+			env.Setenv("ADMIN_TOKEN", tokens["admin"])
+			env.Setenv("PERSON_TOKEN", tokens["jane"])
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, negate bool, args []string){
+			"exits":      exits,
+			"workspaces": workspaces,
+		},
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+	})
+}
+
+type deploymentKey struct{}
+
+// newDeployment makes the deployment of a script, with tokens by user name.
+func newDeployment() (w *world.World, tokens map[string]string) {
+	w = world.New(systemclock.New())
+	tokens = map[string]string{}
+	for _, spec := range []world.UserSpec{
+		{Username: "tester"},
+		{Username: "admin", SiteRoles: []string{world.RoleOwner}},
+		{Username: "jane", LoginType: "oidc"},
+	} {
+		tokens[spec.Username] = w.MintToken(w.AddUser(spec).ID)
+	}
+	const short = 10 * time.Millisecond
+	failing := world.FailingAgent("main", short, short)
+	failing.Scripts = []world.ScriptLog{{DisplayName: "install", Text: "installing\nno such package: xyzzy"}}
+	tester, _ := w.UserNamed("tester")
+	for name, start := range map[string]world.BuildPlan{
+		"docker":  {Run: short, Agents: []world.AgentPlan{world.ReadyAgent("main", short, short)}},
+		"broken":  {Run: short, Agents: []world.AgentPlan{failing}},
+		"nobuild": {Run: short, Outcome: world.Fails, Log: "Error: no such image: region-eu-secret"},
+		"slow":    {Run: time.Hour},
+	} {
+		template := w.AddTemplate(world.TemplateSpec{Organization: tester.Memberships[0].Organization.ID, Name: name})
+		w.AddVersion(world.VersionSpec{
+			Template: template.ID, Name: "v1", Start: []world.BuildPlan{start}, Delete: []world.BuildPlan{{Run: short}},
+			Parameters: []world.ParameterSpec{{Name: "region", Default: "us"}},
+		})
+	}
+	return w, tokens
+}
+
+func exits(ts *testscript.TestScript, negate bool, args []string) {
+	if negate || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE command [arguments]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+func workspaces(ts *testscript.TestScript, negate bool, args []string) {
+	if negate || len(args) != 1 {
+		ts.Fatalf("usage: workspaces N")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	world := ts.Value(deploymentKey{}).(*world.World)
+	for range 2000 {
+		if len(world.Live()) == want {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	ts.Fatalf("there are %d workspaces, want %d", len(world.Live()), want)
+}

@@ -1,0 +1,215 @@
+// Command bench measures what assay adds to the time that Coder takes, on a real
+// Coder of the test bed: the wall time of "assay run" against the same work by bare
+// API calls, the requests of one passing test, the start-up time and the size of the
+// binary. It prints a table and, with -json, writes the same numbers as JSON.
+//
+// The two contenders run in turn, so that both see the same machine; ratios are made
+// pair by pair and their median is what counts.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/assay-dev/assay/adapters/testbed"
+)
+
+// numbers is what one run of the command measured.
+type numbers struct {
+	Pairs int `json:"pairs"`
+	// Seconds are medians.
+	AssaySeconds float64 `json:"assaySeconds"`
+	BareSeconds  float64 `json:"bareSeconds"`
+	// Ratio is the median of the pairs' ratios; RatioMin and RatioMax the extremes.
+	Ratio    float64 `json:"ratio"`
+	RatioMin float64 `json:"ratioMin"`
+	RatioMax float64 `json:"ratioMax"`
+	// Requests to Coder for one passing test by the tester's own token, and by an
+	// operator's token for a tester.
+	RequestsOwnToken int `json:"requestsOwnToken"`
+	RequestsOperator int `json:"requestsOperator"`
+	// StartupSeconds is the median wall time of "assay version".
+	StartupSeconds float64 `json:"startupSeconds"`
+	BinaryBytes    int64   `json:"binaryBytes"`
+	Platform       string  `json:"platform"`
+	CPUs           int     `json:"cpus"`
+}
+
+func main() {
+	pairs := flag.Int("pairs", 10, "how many `PAIRS` of runs to time")
+	file := flag.String("json", "", "also write the numbers to this `FILE`")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, *pairs, *file); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, pairs int, file string) error {
+	if pairs < 1 {
+		return fmt.Errorf("-pairs: %d: must be at least 1", pairs)
+	}
+	folder, err := os.MkdirTemp("", "assay-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	b := &bench{folder: folder, binary: filepath.Join(folder, "assay")}
+	if output, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.binary, "./apps/cli/cmd/assay").CombinedOutput(); err != nil {
+		return fmt.Errorf("build assay (run this from the project's root): %w: %s", err, output)
+	}
+	if b.bed, err = testbed.Start(ctx, testbed.Options{Log: os.Stderr}); err != nil {
+		return err
+	}
+	defer b.bed.Close()
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	measured, err := b.measure(ctx, pairs)
+	if err != nil {
+		return err
+	}
+	if err := printTable(os.Stdout, measured); err != nil {
+		return err
+	}
+	if file == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(measured, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}
+
+// bench is the stage on which both contenders run.
+type bench struct {
+	folder, binary string
+	bed            *testbed.Bed
+	tester         testbed.User
+	template       testbed.Pushed
+}
+
+func (b *bench) prepare(ctx context.Context) error {
+	var err error
+	if b.tester, err = b.bed.CreateUser(ctx, testbed.UserOptions{Activate: true}); err != nil {
+		return err
+	}
+	b.template, err = b.bed.PushTemplate(ctx, testbed.UniqueName("passing"), testbed.Passing())
+	return err
+}
+
+func (b *bench) measure(ctx context.Context, pairs int) (numbers, error) {
+	measured := numbers{Pairs: pairs, Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU()}
+	// One pair unmeasured: caches of the provisioner fill.
+	if _, _, err := b.pair(ctx); err != nil {
+		return numbers{}, err
+	}
+	var assay, bare, ratios []float64
+	for i := range pairs {
+		a, c, err := b.pair(ctx)
+		if err != nil {
+			return numbers{}, err
+		}
+		fmt.Fprintf(os.Stderr, "pair %d of %d: assay %.2f s, bare API %.2f s, ratio %.3f\n", i+1, pairs, a, c, a/c)
+		assay, bare, ratios = append(assay, a), append(bare, c), append(ratios, a/c)
+	}
+	measured.AssaySeconds, measured.BareSeconds = median(assay), median(bare)
+	measured.Ratio, measured.RatioMin, measured.RatioMax = median(ratios), slices.Min(ratios), slices.Max(ratios)
+
+	var err error
+	if measured.RequestsOwnToken, err = b.countRequests(ctx, b.tester.Token); err != nil {
+		return numbers{}, err
+	}
+	if measured.RequestsOperator, err = b.countRequests(ctx, b.bed.OwnerToken(), "--owner", b.tester.ID.String()); err != nil {
+		return numbers{}, err
+	}
+	if measured.StartupSeconds, err = b.startup(ctx); err != nil {
+		return numbers{}, err
+	}
+	info, err := os.Stat(b.binary)
+	if err != nil {
+		return numbers{}, err
+	}
+	measured.BinaryBytes = info.Size()
+	return measured, nil
+}
+
+// pair times assay and then the bare API.
+func (b *bench) pair(ctx context.Context) (assay, bare float64, err error) {
+	if assay, err = timed(func() error { return b.assay(ctx, b.bed.URL, b.tester.Token) }); err != nil {
+		return 0, 0, err
+	}
+	bare, err = timed(func() error { return b.bareAPI(ctx) })
+	return assay, bare, err
+}
+
+// assay runs one passing test.
+func (b *bench) assay(ctx context.Context, url, token string, more ...string) error {
+	args := append([]string{"run", "--template", "coder." + b.template.TemplateName, "--version", b.template.VersionName}, more...)
+	command := exec.CommandContext(ctx, b.binary, args...)
+	command.Env = []string{"HOME=" + b.folder, "CODER_URL=" + url, "CODER_SESSION_TOKEN=" + token}
+	if output, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("assay run: %w: %s", err, output)
+	}
+	return nil
+}
+
+// startup is the median time of a command that does nothing.
+func (b *bench) startup(ctx context.Context) (float64, error) {
+	var times []float64
+	for range 20 {
+		seconds, err := timed(func() error { return exec.CommandContext(ctx, b.binary, "version").Run() })
+		if err != nil {
+			return 0, fmt.Errorf("assay version: %w", err)
+		}
+		times = append(times, seconds)
+	}
+	return median(times), nil
+}
+
+func timed(f func() error) (float64, error) {
+	start := time.Now()
+	err := f()
+	return time.Since(start).Seconds(), err
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
+
+func printTable(out io.Writer, n numbers) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range [][3]any{
+		{"assay run, one passing test", fmt.Sprintf("%.2f s", n.AssaySeconds), fmt.Sprintf("median of %d", n.Pairs)},
+		{"the same by bare API calls", fmt.Sprintf("%.2f s", n.BareSeconds), fmt.Sprintf("median of %d", n.Pairs)},
+		{"ratio", fmt.Sprintf("%.3f", n.Ratio), fmt.Sprintf("median of the pairs, %.3f to %.3f", n.RatioMin, n.RatioMax)},
+		{"requests to Coder, own token", n.RequestsOwnToken, "one passing test"},
+		{"requests to Coder, operator's token", n.RequestsOperator, "one passing test"},
+		{"start-up (assay version)", fmt.Sprintf("%.0f ms", n.StartupSeconds*1000), "median of 20"},
+		{"size of the binary", fmt.Sprintf("%.1f MB", float64(n.BinaryBytes)/1e6), n.Platform},
+	} {
+		if _, err := fmt.Fprintf(table, "%v\t%v\t%v\n", row[0], row[1], row[2]); err != nil {
+			return err
+		}
+	}
+	return table.Flush()
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/pflag"
+
+	"github.com/assay-dev/assay/core"
+	"github.com/assay-dev/assay/core/lifecycle"
+	"github.com/assay-dev/assay/ports"
+)
+
+// ownerFlags say who owns the test workspace.
+type ownerFlags struct {
+	owner                          string
+	allowPrivileged, allowPersonal bool
+}
+
+func (f *ownerFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.owner, "owner", "", "name or ID of the `USER` that owns the workspace; the token's own user by default")
+	flags.BoolVar(&f.allowPrivileged, "allow-privileged-owner", false,
+		"allow an owner with roles beyond a plain member's; each start build hands its session token to the template's Terraform")
+	flags.BoolVar(&f.allowPersonal, "allow-personal-owner", false,
+		"allow an owner that is a person (OIDC, GitHub login); each start build hands its session token to the template's Terraform")
+}
+
+// policy is the control plane's policy for an owner.
+func (f *ownerFlags) policy(owner uuid.UUID, retain bool) core.Policy {
+	return core.Policy{
+		OwnerUserID: owner.String(), AllowRetain: retain,
+		AllowPrivilegedOwner: f.allowPrivileged, AllowPersonalOwner: f.allowPersonal,
+	}
+}
+
+// askAgain is how long to wait before a question is asked again that Coder could not
+// answer.
+const askAgain = 2 * time.Second
+
+// ownerFinder asks Coder who the owner is, before anything is stored.
+type ownerFinder struct {
+	runner ports.CodeRunner
+	clock  ports.Clock
+	// patience bounds how long an unavailable Coder is waited for.
+	patience time.Duration
+}
+
+// find resolves the owner and makes sure that it may own test workspaces.
+func (o ownerFinder) find(ctx context.Context, flags ownerFlags) (core.User, error) {
+	operator, err := askCoder(ctx, o, o.runner.Operator)
+	if err != nil {
+		return core.User{}, connectionError(err)
+	}
+	id := operator.ID
+	if flags.owner != "" {
+		if id, err = o.named(ctx, flags.owner); err != nil {
+			return core.User{}, err
+		}
+	}
+	owner, err := askCoder(ctx, o, func(ctx context.Context) (core.User, error) { return o.runner.Owner(ctx, id) })
+	switch failed := core.AsFailure(err); {
+	case err == nil:
+	case failed.Class == core.FailureNotFound && flags.owner != "":
+		return core.User{}, usage("--owner: no user %q that the token's user %q can read: "+
+			"check the name, or use a token that may read users", flags.owner, operator.Username)
+	default:
+		return core.User{}, connectionError(err)
+	}
+	problem := lifecycle.OwnerProblem(owner, flags.policy(id, false))
+	switch {
+	case problem == "":
+		return owner, nil
+	case flags.owner == "":
+		return core.User{}, usage("the token's user %q may not own test workspaces: %s\n%s", owner.Username, problem, waysOut(owner.Username))
+	default:
+		return core.User{}, usage("--owner: user %q may not own test workspaces: %s\n%s", owner.Username, problem, flagRisk(owner.Username))
+	}
+}
+
+// named finds the user that --owner names.
+func (o ownerFinder) named(ctx context.Context, owner string) (uuid.UUID, error) {
+	if id, err := uuid.Parse(owner); err == nil {
+		return id, nil
+	}
+	finder, ok := o.runner.(ports.UserFinder)
+	if !ok {
+		return uuid.Nil, usage("--owner: %q: this connection finds users by ID only: give the user's ID", owner)
+	}
+	user, err := askCoder(ctx, o, func(ctx context.Context) (core.User, error) { return finder.FindUser(ctx, owner) })
+	if err != nil {
+		if core.AsFailure(err).Class == core.FailureNotFound {
+			return uuid.Nil, usage("--owner: no user %q that the token's user can read: check the name", owner)
+		}
+		return uuid.Nil, connectionError(err)
+	}
+	return user.ID, nil
+}
+
+// waysOut are the three ways to test when the token's own user cannot be the owner.
+func waysOut(user string) string {
+	return fmt.Sprintf(`There are three ways out:
+  - use the token of a tester: a user made for this, a plain member that logs in with
+    a password (--token-file, %s);
+  - name such a tester with --owner, if the token's user is a site owner;
+  - %s`, envToken, flagRisk(user))
+}
+
+func flagRisk(user string) string {
+	return fmt.Sprintf(`--allow-personal-owner or --allow-privileged-owner, whichever the rule above
+    names: each start build then hands a session token of %q to the template's
+    Terraform, which can do with it whatever %q may do.`, user, user)
+}
+
+// connectionError is what Coder, or the way to it, refuses before a test exists.
+func connectionError(err error) error {
+	if core.AsFailure(err).Class == core.FailureUnauthorized {
+		return failure(fmt.Errorf("coder does not accept the token: %w; make a new one with \"coder tokens create\" or \"coder login\"", err))
+	}
+	return failure(fmt.Errorf("nothing was started: %w", err))
+}
+
+// askCoder asks until Coder answers, or the patience is over.
+func askCoder[T any](ctx context.Context, o ownerFinder, ask func(context.Context) (T, error)) (T, error) {
+	end := o.clock.Monotonic() + o.patience
+	for {
+		answer, err := ask(ctx)
+		class := core.FailureUnavailable
+		if err != nil {
+			class = core.AsFailure(err).Class
+		}
+		again := class == core.FailureUnavailable || class == core.FailureRateLimited
+		if err == nil || !again || ctx.Err() != nil || o.clock.Monotonic()+askAgain > end {
+			return answer, err
+		}
+		over := make(chan struct{})
+		timer := o.clock.AfterFunc(askAgain, func() { close(over) })
+		select {
+		case <-over:
+		case <-ctx.Done():
+			timer.Stop()
+			return answer, err
+		}
+	}
+}

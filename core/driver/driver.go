@@ -1,0 +1,213 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/assay-dev/assay/core"
+	"github.com/assay-dev/assay/core/lifecycle"
+	"github.com/assay-dev/assay/ports"
+)
+
+// DefaultWorkers is how many tests step at once when Config does not say.
+const DefaultWorkers = 8
+
+// Engine is what the driver needs of *lifecycle.Engine.
+type Engine interface {
+	// Step does one step of a test; seen, if not nil, is what the test's stream
+	// brought last.
+	Step(ctx context.Context, test uuid.UUID, seen *core.Workspace) (lifecycle.Next, error)
+	// WatchWorkspace streams a workspace as ports.WorkspaceWatcher says.
+	WatchWorkspace(ctx context.Context, controlPlaneRef string, workspace uuid.UUID, on func(core.Workspace)) error
+}
+
+// Records is what the driver needs of a ports.TestRegistry.
+type Records interface {
+	Load(ctx context.Context, id uuid.UUID, fresh ports.Freshness) (core.Record, error)
+	Changes(ctx context.Context, on func(id uuid.UUID)) error
+}
+
+// Config is what a Driver is made of.
+type Config struct {
+	Engine  Engine
+	Records Records
+	Clock   ports.Clock
+	// Logger hears of failed steps and of streams that ended; nil means nobody.
+	Logger *slog.Logger
+	// Workers bounds how many steps run at once; 0 means DefaultWorkers.
+	Workers int
+}
+
+// Driver steps tests until they are done. Make it with New, start it with Run.
+type Driver struct {
+	engine  Engine
+	records Records
+	clock   ports.Clock
+	log     *slog.Logger
+	workers int
+
+	// streams counts the goroutines that follow a workspace.
+	streams sync.WaitGroup
+	// running counts the workers.
+	running sync.WaitGroup
+
+	mu sync.Mutex
+	// work is signaled when the queue grows or the driver stops.
+	work *sync.Cond
+	// tests are the ones being driven; a done test leaves.
+	tests map[uuid.UUID]*test
+	// queue holds the tests that are to step, in the order they were woken.
+	queue    []*test
+	started  bool
+	stopping bool
+	// streamContext ends every stream. It is set by Run.
+	streamContext context.Context
+	endStreams    context.CancelFunc
+}
+
+// New makes a driver without tests. It starts nothing.
+func New(config Config) (*Driver, error) {
+	if config.Engine == nil || config.Records == nil || config.Clock == nil {
+		return nil, errors.New("driver: engine, records and clock must be set")
+	}
+	d := &Driver{
+		engine: config.Engine, records: config.Records, clock: config.Clock,
+		log: config.Logger, workers: config.Workers, tests: map[uuid.UUID]*test{},
+	}
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
+	}
+	if d.workers <= 0 {
+		d.workers = DefaultWorkers
+	}
+	d.work = sync.NewCond(&d.mu)
+	return d, nil
+}
+
+// Run steps the tests until Stop is called or ctx is done. Stop lets running steps
+// end, and Run returns nil; a done ctx cancels them, and Run returns its error. A
+// driver runs once.
+func (d *Driver) Run(ctx context.Context) error {
+	d.mu.Lock()
+	if d.started {
+		d.mu.Unlock()
+		return errors.New("driver: it runs, or ran, already")
+	}
+	d.started = true
+	if d.stopping {
+		d.mu.Unlock()
+		return nil
+	}
+	d.streamContext, d.endStreams = context.WithCancel(ctx)
+	defer d.endStreams()
+	for range d.workers {
+		d.running.Go(func() { d.takeSteps(ctx) })
+	}
+	d.streams.Go(func() { d.listen(d.streamContext) })
+	d.mu.Unlock()
+
+	defer context.AfterFunc(ctx, d.beginStop)()
+	d.running.Wait()
+	d.endStreams()
+	d.streams.Wait()
+	return ctx.Err()
+}
+
+// Stop lets no further step begin and returns when the running ones ended. The
+// records stay as they are: a later driver goes on from them. Those in Wait stay
+// there until their own context is done.
+func (d *Driver) Stop() {
+	d.beginStop()
+	d.running.Wait()
+}
+
+func (d *Driver) beginStop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stopping = true
+	for _, t := range d.tests {
+		t.stopTimer()
+	}
+	if d.endStreams != nil {
+		d.endStreams()
+	}
+	d.work.Broadcast()
+}
+
+// Add drives the test from now on, beginning with a step at once. For a test that is
+// driven already it means the same as a change of its record that must not wait:
+// the test steps now.
+func (d *Driver) Add(id uuid.UUID) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.tests[id]
+	if t == nil {
+		t = &test{id: id}
+		d.tests[id] = t
+	}
+	t.due = true
+	d.enqueue(t)
+}
+
+// Result is how far a test came.
+type Result struct {
+	// Record is what was read last. It is the record before it disappeared when Gone
+	// is set, and the zero record when nothing was ever read.
+	Record core.Record
+	// Done: the driver has nothing more to do for the test.
+	Done bool
+	// AtRest: the driver goes on, but only a person or a policy can move the test.
+	AtRest bool
+	// Gone: the record is stored no longer.
+	Gone bool
+}
+
+// ErrNotDriven is the error of Wait for an unfinished test that was not added.
+var ErrNotDriven = errors.New("the test is not driven here")
+
+// Wait blocks until the test is done or at rest, or ctx is done. A test that left the
+// driver earlier is judged by its record.
+func (d *Driver) Wait(ctx context.Context, id uuid.UUID) (Result, error) {
+	d.mu.Lock()
+	t := d.tests[id]
+	if t == nil {
+		d.mu.Unlock()
+		return d.finished(ctx, id)
+	}
+	if result := t.result; result.AtRest {
+		d.mu.Unlock()
+		return result, nil
+	}
+	waiter := make(chan Result, 1)
+	t.waiters = append(t.waiters, waiter)
+	d.mu.Unlock()
+
+	select {
+	case result := <-waiter:
+		return result, nil
+	case <-ctx.Done():
+		return Result{}, ctx.Err()
+	}
+}
+
+// finished is the result of a test that is not driven.
+func (d *Driver) finished(ctx context.Context, id uuid.UUID) (Result, error) {
+	record, err := d.records.Load(ctx, id, ports.Live)
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		return Result{Done: true, Gone: true}, nil
+	case err != nil:
+		return Result{}, err
+	case record.Status.Phase.Final() && !record.Held:
+		return Result{Record: record, Done: true}, nil
+	case lifecycle.AtRest(record):
+		return Result{Record: record, AtRest: true}, nil
+	default:
+		return Result{}, fmt.Errorf("wait for test %s: %w", id, ErrNotDriven)
+	}
+}

@@ -1,0 +1,335 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/assay-dev/assay/core"
+	"github.com/assay-dev/assay/core/lifecycle"
+	"github.com/assay-dev/assay/fakes/faults"
+	"github.com/assay-dev/assay/fakes/scenario"
+	"github.com/assay-dev/assay/fakes/sink"
+	"github.com/assay-dev/assay/ports"
+)
+
+// settleTime is how long a story goes on after its end: longer than any backoff, settle
+// window and deadline together.
+const settleTime = 8 * time.Hour
+
+// stubbornAttempts is how many delete builds must have failed in that time for a
+// workspace to count as one that cannot be deleted.
+const stubbornAttempts = 8
+
+// Way is how a run is disturbed at one call.
+type Way string
+
+// The ways. Those with an engine that crashes are held against I7; the lost answers are
+// what they are held against; the rest only has to keep the invariants.
+const (
+	CrashBefore Way = "crash before"
+	CrashAfter  Way = "crash after"
+	LoseAnswer  Way = "answer lost"
+	LoseRequest Way = "request lost"
+	// SecondSteps has a second engine do a step before the call, SecondFinishes as many
+	// as it can without time passing: the first one lost its lease and does not know.
+	SecondSteps    Way = "second engine steps"
+	SecondFinishes Way = "second engine goes on"
+)
+
+// CrashReport is what CrashEverywhere found.
+type CrashReport struct {
+	// Points counts the calls at which the run was disturbed, in each way, and Skipped
+	// those that only repeat the step before.
+	Points, Skipped int
+	Runs            int
+	Findings        []CrashFinding
+}
+
+// CrashFinding is a disturbance after which something did not hold.
+type CrashFinding struct {
+	Way Way
+	// Call is the number of the call, Where its name.
+	Call       int
+	Where      string
+	Violations []Violation
+	Trail      []string
+}
+
+// CrashEverywhere runs a script once for each call that its engine makes to any port and
+// each way, and judges every run.
+func CrashEverywhere(script *scenario.Script, ways ...Way) (CrashReport, error) {
+	c := &crashes{script: script, outcomes: map[disturbance]outcome{}}
+	calm, err := c.run(disturbance{})
+	if err != nil {
+		return c.report, err
+	}
+	c.calm = calm.outcome
+	c.calls = calm.calls
+	for _, point := range calm.calls {
+		if point.repeats {
+			c.report.Skipped++
+			continue
+		}
+		c.report.Points++
+		for _, way := range ways {
+			if err := c.disturb(disturbance{way, point.number}); err != nil {
+				return c.report, err
+			}
+		}
+	}
+	return c.report, nil
+}
+
+// crashes is the work of CrashEverywhere.
+type crashes struct {
+	script *scenario.Script
+	calm   outcome
+	// calls are those of the run that nothing disturbs.
+	calls    []crashPoint
+	outcomes map[disturbance]outcome
+	report   CrashReport
+}
+
+// disturbance is what happens at which call; none for the zero value.
+type disturbance struct {
+	way  Way
+	call int
+}
+
+// outcome is what a story came to.
+type outcome struct {
+	phase  core.Phase
+	reason core.Reason
+	class  core.OutcomeClass
+}
+
+func (o outcome) String() string { return fmt.Sprintf("%s %s %s", o.phase, o.reason, o.class) }
+
+// crashPoint is a call of the run that nothing disturbs.
+type crashPoint struct {
+	number int
+	op     string
+	step   int
+	// repeats tells that it is in a step that only repeats the two before it.
+	repeats bool
+}
+
+// disturb makes one run, and for a crash compares it with those that lose an answer.
+func (c *crashes) disturb(d disturbance) error {
+	got, err := c.run(d)
+	if err != nil {
+		return err
+	}
+	if (d.way == CrashBefore || d.way == CrashAfter) && got.outcome != c.calm {
+		possible, err := c.possible(d.call)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(possible, got.outcome) {
+			what := fmt.Sprintf("the crash leads to %q, and without it only %q can come out", got.outcome, possible)
+			c.found(d, got, Violation{Check: restartChangesNothing, Test: scenario.TestID, What: what})
+		}
+	}
+	return nil
+}
+
+// possible are the outcomes without a crash: with nothing lost, and with the answer or
+// the request lost at the call or the one before it, after which the process may just as
+// well be said to have crashed. Telling a transition has no answer: the call before it is
+// the write.
+func (c *crashes) possible(call int) ([]outcome, error) {
+	possible := []outcome{c.calm}
+	for n := call; n >= max(call-2, 1); n-- {
+		for _, way := range []Way{LoseAnswer, LoseRequest} {
+			d := disturbance{way, n}
+			known, done := c.outcomes[d]
+			if !done {
+				got, err := c.run(d)
+				if err != nil {
+					return nil, err
+				}
+				known = got.outcome
+				c.outcomes[d] = known
+			}
+			possible = append(possible, known)
+		}
+		if n < call && c.calls[n-1].op != faults.TellTransition {
+			break
+		}
+	}
+	return possible, nil
+}
+
+// told is a story that was told.
+type told struct {
+	outcome outcome
+	calls   []crashPoint
+	trail   []string
+}
+
+// run tells the story with one disturbance and judges it.
+func (c *crashes) run(d disturbance) (told, error) {
+	c.report.Runs++
+	t := &telling{disturbance: d}
+	result, err := scenario.RunWith(c.script, t.options())
+	if err != nil {
+		return told{}, fmt.Errorf("%s call %d: %w", d.way, d.call, err)
+	}
+	st := &result.Record.Status
+	got := told{outcome{st.Phase, st.Reason, st.OutcomeClass}, t.points(), result.Trail}
+	t.end(result)
+	c.found(d, got, Judge(&t.history)...)
+	return got, nil
+}
+
+func (c *crashes) found(d disturbance, got told, violations ...Violation) {
+	if len(violations) == 0 {
+		return
+	}
+	where := "nowhere"
+	if d.call > 0 {
+		where = c.calls[d.call-1].op
+	}
+	c.report.Findings = append(c.report.Findings, CrashFinding{d.way, d.call, where, violations, got.trail})
+}
+
+// telling is one run of a story, with a recorder.
+type telling struct {
+	disturbance disturbance
+	history     History
+	recorder    *recorder
+	logs        logs
+	story       *scenario.Story
+	calls       []crashPoint
+	struck      bool
+}
+
+func (t *telling) options() scenario.Options {
+	return scenario.Options{
+		Begin: t.begin, Fault: t.fault, Settle: settleTime, Evidence: sink.NewEvidence(nil),
+		Store:   func(inner ports.WorkspaceStore) ports.WorkspaceStore { return t.recorder.store(inner) },
+		Beneath: func(inner ports.CodeRunner) ports.CodeRunner { return t.recorder.beneath(inner) },
+		Above:   func(inner ports.CodeRunner) ports.CodeRunner { return t.recorder.above(inner) },
+		Step: func(step func() (lifecycle.Next, error)) (lifecycle.Next, error) {
+			return t.recorder.step(t.story.Test(), step)
+		},
+		Logger: slog.New(&t.logs),
+	}
+}
+
+// begin starts to record.
+func (t *telling) begin(story *scenario.Story) {
+	t.story = story
+	t.recorder = newRecorder(&t.history, story.Clock(), story.World(), story.Plane)
+	t.logs.recorder = t.recorder
+	t.history.Secrets = append(t.history.Secrets, story.Token().Reveal())
+	load := func(id uuid.UUID) {
+		record, err := story.Store().Load(context.Background(), id, ports.Live)
+		if err != nil {
+			t.recorder.changed(id, nil)
+			return
+		}
+		t.recorder.changed(id, &record)
+	}
+	load(story.Test())
+	story.Store().Listen(load)
+}
+
+// fault has the disturbance happen at its call.
+func (t *telling) fault(call faults.Call, planned faults.Fault) faults.Fault {
+	if t.disturbance.call == 0 {
+		t.calls = append(t.calls, crashPoint{number: call.Total, op: call.Op, step: len(t.history.Steps)})
+	}
+	if t.recorder.plane().State == core.ControlPlaneGone {
+		t.recorder.planeGone = true
+	}
+	if call.Total == t.disturbance.call && !t.struck {
+		t.struck = true
+		t.strike(call, &planned)
+	}
+	return t.recorder.called(call, planned)
+}
+
+// strike puts the disturbance beside what the script plans for the call.
+func (t *telling) strike(call faults.Call, planned *faults.Fault) {
+	switch t.disturbance.way {
+	case CrashBefore:
+		planned.Kind = faults.CrashBefore
+	case CrashAfter:
+		after := planned.Afterwards
+		planned.Afterwards = func() {
+			if after != nil {
+				after()
+			}
+			panic(faults.Crash{Call: call})
+		}
+	case LoseAnswer:
+		if planned.Kind == faults.None {
+			planned.Kind = faults.Lose
+		}
+	case LoseRequest:
+		if planned.Kind == faults.None {
+			planned.Kind = faults.Fail
+		}
+	case SecondSteps:
+		planned.Meanwhile = t.second(planned.Meanwhile, 1)
+	case SecondFinishes:
+		planned.Meanwhile = t.second(planned.Meanwhile, 20)
+	}
+}
+
+// second has another engine do steps, as long as it wants the next one at once.
+func (t *telling) second(before func(), steps int) func() {
+	return func() {
+		if before != nil {
+			before()
+		}
+		step, err := t.story.AnotherEngine()
+		if err != nil {
+			panic(err)
+		}
+		t.story.Note("a second engine works on the test")
+		for range steps {
+			if next, err := step(); err != nil || next.Done || next.After > 0 {
+				break
+			}
+		}
+		t.story.Note("the first engine goes on")
+	}
+}
+
+// points are the calls of the run, with those marked that only repeat.
+func (t *telling) points() []crashPoint {
+	byStep := map[int]string{}
+	for _, call := range t.calls {
+		byStep[call.step] += call.op + "\n"
+	}
+	repeats := func(step int) bool {
+		return byStep[step] == byStep[step-1] && byStep[step] == byStep[step-2]
+	}
+	for i := range t.calls {
+		t.calls[i].repeats = repeats(t.calls[i].step)
+	}
+	return t.calls
+}
+
+// end notes what became of the test.
+func (t *telling) end(result *scenario.Result) {
+	w := t.recorder.tests[t.story.Test()]
+	end := End{Test: w.id, Record: w.last, Gone: w.gone, Policy: t.recorder.plane().Policy, PlaneGone: t.recorder.planeGone}
+	st := &w.last.Status
+	end.Stubborn = st.DeleteAttempts >= stubbornAttempts
+	if st.HasMarker() && result.World.Deployment().ID != st.DeploymentID {
+		end.Unreachable = "another deployment answers"
+	}
+	t.recorder.look(&end)
+	t.history.Ends = append(t.history.Ends, end)
+	if t.story.HoldRemoved() {
+		t.history.Excuse(w.id, "somebody removed the hold")
+	}
+}
