@@ -58,6 +58,9 @@ func (d *deployment) NewUser(t *testing.T, spec porttest.UserSpec) porttest.Acco
 		Roles: spec.SiteRoles, OrganizationRoles: spec.OrganizationRoles,
 		LoginType: codersdk.LoginType(spec.LoginType), Activate: spec.Status != "",
 	})
+	if refused, ok := codersdk.AsError(err); ok && spec.LoginType == string(codersdk.LoginTypeNone) {
+		porttest.Unsupported(t, "service accounts need a license: "+refused.Message)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,8 +192,12 @@ func (d *deployment) push(t *testing.T, kind porttest.TemplateKind) (porttest.Su
 	if err != nil {
 		return porttest.Subject{}, err
 	}
+	organization, err := d.admin().Organization(ctx, d.bed.OrganizationID)
+	if err != nil {
+		return porttest.Subject{}, err
+	}
 	subject := porttest.Subject{
-		OrganizationID: d.bed.OrganizationID, OrganizationName: codersdk.DefaultOrganization,
+		OrganizationID: organization.ID, OrganizationName: organization.Name,
 		TemplateID: pushed.TemplateID, TemplateName: pushed.TemplateName,
 		VersionID: pushed.VersionID, VersionName: pushed.VersionName,
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -168,6 +169,11 @@ func TestSettingsThatSafetyNeeds(t *testing.T) {
 }
 
 func TestChangesOfAnotherProcess(t *testing.T) {
+	synctest.Test(t, changesOfAnotherProcess)
+}
+
+// changesOfAnotherProcess runs in a bubble, to know when Changes waits.
+func changesOfAnotherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "assay.db")
 	virtual := clock.New(start)
 	watching, writing := open(t, path, virtual), open(t, path, virtual)
@@ -191,31 +197,26 @@ func TestChangesOfAnotherProcess(t *testing.T) {
 		{"create", func() (err error) { record, err = writing.Create(t.Context(), record); return err }},
 		{"delete", func() error { return writing.Delete(t.Context(), record) }},
 	}
-	awaitTimer(virtual)
+	synctest.Wait()
 	for _, step := range steps {
 		if err := step.call(); err != nil {
 			t.Fatalf("%s: %v", step.what, err)
 		}
-		awaitTimer(virtual)
-		virtual.Advance(sqlstore.DefaultPollInterval)
+		virtual.Advance(sqlstore.DefaultPollInterval - 1)
+		synctest.Wait()
+		if len(heard) != 0 {
+			t.Errorf("%s: heard before the interval was over", step.what)
+		}
+		virtual.Advance(1)
+		synctest.Wait()
 		select {
 		case id := <-heard:
 			if id != record.ID {
 				t.Errorf("%s: heard of %s, want %s", step.what, id, record.ID)
 			}
-		case <-time.After(20 * time.Second):
+		default:
 			t.Fatalf("%s was not told", step.what)
 		}
-	}
-}
-
-// awaitTimer waits until somebody waits for the clock.
-func awaitTimer(c *clock.Clock) {
-	for {
-		if _, ok := c.NextTimer(); ok {
-			return
-		}
-		time.Sleep(time.Millisecond)
 	}
 }
 

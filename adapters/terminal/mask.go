@@ -93,7 +93,7 @@ func (m Mask) Apply(text string) string {
 	end := 0
 	for i := 0; i < len(spans); {
 		from, to := spans[i].from, spans[i].to
-		for i++; i < len(spans) && spans[i].from < to; i++ {
+		for i++; i < len(spans) && spans[i].from <= to; i++ {
 			to = max(to, spans[i].to)
 		}
 		result.WriteString(text[end:from])

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	coderWait  = 60 * time.Second
+	coderWait  = 2 * time.Minute
 	coderPause = 50 * time.Millisecond
 	// coderStop is how long Coder may take to end its provisioners.
 	coderStop = 20 * time.Second

@@ -20,7 +20,7 @@ import (
 )
 
 // patience bounds waits for real components; no test measures it.
-const patience = 2 * time.Minute
+const patience = 10 * time.Minute
 
 // parentVariable makes this test program run a bed, say where its files are,
 // and wait to be killed.

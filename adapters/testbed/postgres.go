@@ -82,7 +82,7 @@ type postgres struct {
 
 const (
 	postgresSuperuser = "postgres"
-	postgresWait      = 30 * time.Second
+	postgresWait      = time.Minute
 	postgresPause     = 20 * time.Millisecond
 )
 

@@ -27,7 +27,7 @@ type Pushed struct {
 }
 
 const (
-	importWait  = 2 * time.Minute
+	importWait  = 5 * time.Minute
 	importPause = 200 * time.Millisecond
 )
 

@@ -116,7 +116,7 @@ func flagRisk(user string) string {
 // connectionError is what Coder, or the way to it, refuses before a test exists.
 func connectionError(err error) error {
 	if core.AsFailure(err).Class == core.FailureUnauthorized {
-		return failure(fmt.Errorf("coder does not accept the token: %w; make a new one with \"coder tokens create\" or \"coder login\"", err))
+		return failure(fmt.Errorf("coder does not accept the token; make a new one with \"coder tokens create\" or \"coder login\" (%w)", err))
 	}
 	return failure(fmt.Errorf("nothing was started: %w", err))
 }

@@ -154,8 +154,12 @@ func runTest(
 		return 0, failure(fmt.Errorf("nothing was started: %w", err))
 	}
 	end, err := s.run(ctx, record, cleanupTimeout)
-	if err := errors.Join(err, app.Stop(context.WithoutCancel(ctx))); err != nil {
-		return 0, failure(err)
+	// What goes wrong from here on changes no verdict.
+	if err := app.Stop(context.WithoutCancel(ctx)); err != nil {
+		fmt.Fprintf(env.Stderr, "assay: %v\n", err)
+	}
+	if err != nil {
+		return 0, err
 	}
 	code := exitCode(&end.record, end.signal)
 	s.explain(env.Stderr, end, code)

@@ -38,20 +38,46 @@ func TestFailures(t *testing.T) {
 		stdout, stderr string
 		why            string
 	}{
-		{"build", world.BuildPlan{Run: time.Second, Outcome: world.Fails, Log: "Error: no such image"}, nil,
-			1, "FAILED  coder.docker version v1 in 1s\n  BuildFailed: ", "\nError: no such image\n", "the build is the template's"},
-		{"script", world.BuildPlan{Run: time.Second, Agents: []world.AgentPlan{failing}}, nil,
-			1, "AgentStartError", "--- script \"install\" of agent \"main\" ---\ninstalling\nno such package: xyzzy", "so is the startup script"},
-		{"no agent", world.BuildPlan{}, nil,
-			1, "NoAgents", "", "a workspace without agents cannot be used"},
-		{"too slow", world.BuildPlan{Run: time.Hour}, []string{"--timeout", "1m"},
-			1, "DeadlineExceeded", "", "the build ran and took too long"},
-		{"quota", world.BuildPlan{Run: time.Second, Outcome: world.Fails, ErrorCode: "INSUFFICIENT_QUOTA"}, nil,
-			3, "INCONCLUSIVE", "", "the owner's quota says nothing about the template"},
-		{"unknown template", good(), []string{"--template", "coder.other"},
-			3, "DeadlineExceeded", "TemplateNotFound", "the template may come to exist within --inputs-timeout, and did not"},
-		{"unknown parameter", good(), []string{"--param", "typo=1"},
-			1, "ParametersInvalid", "", "coder itself would not have noticed"},
+		{
+			"build",
+			world.BuildPlan{Run: time.Second, Outcome: world.Fails, Log: "Error: no such image"},
+			nil,
+			1, "FAILED  coder.docker version v1 in 1s\n  BuildFailed: ", "\nError: no such image\n", "the build is the template's",
+		},
+		{
+			"script",
+			world.BuildPlan{Run: time.Second, Agents: []world.AgentPlan{failing}},
+			nil,
+			1, "AgentStartError", "--- script \"install\" of agent \"main\" ---\ninstalling\nno such package: xyzzy", "so is the startup script",
+		},
+		{
+			"no agent",
+			world.BuildPlan{},
+			nil,
+			1, "NoAgents", "", "a workspace without agents cannot be used",
+		},
+		{
+			"too slow",
+			world.BuildPlan{Run: time.Hour},
+			[]string{"--timeout", "1m"},
+			1, "DeadlineExceeded", "", "the build ran and took too long",
+		},
+		{
+			"quota",
+			world.BuildPlan{Run: time.Second, Outcome: world.Fails, ErrorCode: "INSUFFICIENT_QUOTA"},
+			nil,
+			3, "INCONCLUSIVE", "", "the owner's quota says nothing about the template",
+		},
+		{
+			"unknown template", good(),
+			[]string{"--template", "coder.other"},
+			3, "DeadlineExceeded", "TemplateNotFound", "the template may come to exist within --inputs-timeout, and did not",
+		},
+		{
+			"unknown parameter", good(),
+			[]string{"--param", "typo=1"},
+			1, "ParametersInvalid", "", "coder itself would not have noticed",
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			onStage(t, func(t *testing.T, s *stage) {
@@ -152,18 +178,41 @@ func TestSignals(t *testing.T) {
 		left           bool
 		why            string
 	}{
-		{"SIGINT during the build", map[time.Duration]os.Signal{10 * time.Second: syscall.SIGINT}, world.BuildPlan{Run: time.Second}, nil,
-			130, "INTERRUPTED", "stopping: ", false, "the build is canceled and the workspace deleted"},
-		{"SIGTERM during the build", map[time.Duration]os.Signal{10 * time.Second: syscall.SIGTERM}, world.BuildPlan{Run: time.Second}, nil,
-			143, "INTERRUPTED", "", false, "the code says which signal it was"},
-		{"SIGINT, then SIGTERM", map[time.Duration]os.Signal{10 * time.Second: syscall.SIGINT, 11 * time.Second: syscall.SIGTERM},
-			world.BuildPlan{Run: time.Minute}, nil,
-			4, "INTERRUPTED", "a second signal ended the run", true, "nobody waited for the delete build"},
-		{"cleanup that takes too long", map[time.Duration]os.Signal{10 * time.Second: syscall.SIGINT},
-			world.BuildPlan{Run: time.Hour}, []string{"--cleanup-timeout", "2m"},
-			4, "INTERRUPTED", "longer than --cleanup-timeout", true, "the workspace may still exist"},
-		{"SIGINT after the verdict", map[time.Duration]os.Signal{25 * time.Second: syscall.SIGINT}, world.BuildPlan{Run: time.Minute}, nil,
-			1, "FAILED", "", false, "a final test keeps its verdict"},
+		{
+			"SIGINT during the build",
+			map[time.Duration]os.Signal{10 * time.Second: syscall.SIGINT},
+			world.BuildPlan{Run: time.Second},
+			nil,
+			130, "INTERRUPTED", "stopping: ", false, "the build is canceled and the workspace deleted",
+		},
+		{
+			"SIGTERM during the build",
+			map[time.Duration]os.Signal{10 * time.Second: syscall.SIGTERM},
+			world.BuildPlan{Run: time.Second},
+			nil,
+			143, "INTERRUPTED", "", false, "the code says which signal it was",
+		},
+		{
+			"SIGINT, then SIGTERM",
+			map[time.Duration]os.Signal{10 * time.Second: syscall.SIGINT, 11 * time.Second: syscall.SIGTERM},
+			world.BuildPlan{Run: time.Minute},
+			nil,
+			4, "INTERRUPTED", "a second signal ended the run", true, "nobody waited for the delete build",
+		},
+		{
+			"cleanup that takes too long",
+			map[time.Duration]os.Signal{10 * time.Second: syscall.SIGINT},
+			world.BuildPlan{Run: time.Hour},
+			[]string{"--cleanup-timeout", "2m"},
+			4, "INTERRUPTED", "longer than --cleanup-timeout", true, "the workspace may still exist",
+		},
+		{
+			"SIGINT after the verdict",
+			map[time.Duration]os.Signal{25 * time.Second: syscall.SIGINT},
+			world.BuildPlan{Run: time.Minute},
+			nil,
+			1, "FAILED", "", false, "a final test keeps its verdict",
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			onStage(t, func(t *testing.T, s *stage) {

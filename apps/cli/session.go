@@ -88,10 +88,10 @@ func (s *session) run(ctx context.Context, record core.Record, cleanupTimeout ti
 	for {
 		select {
 		case w := <-ended:
+			end.record = s.lastRecord(context.WithoutCancel(ctx), record)
 			if w.err != nil {
-				return ending{}, failure(w.err)
+				return ending{}, &exitError{worstExit(exitInconclusive, exitCode(&end.record, end.signal)), w.err}
 			}
-			end.record = s.lastRecord(ctx, record)
 			return end, nil
 		case signal := <-s.env.Signals:
 			if end.signal != nil {

@@ -87,12 +87,20 @@ func TestConnections(t *testing.T) {
 		stderr string
 		why    string
 	}{
-		{"token file", func(s *stage) { delete(s.env, "CODER_SESSION_TOKEN"); s.file("t", s.token+"\n") }, []string{"--token-file", "t"},
-			0, "", "a line end is no part of the token"},
-		{"empty token file", func(s *stage) { s.file("t", "\n") }, []string{"--token-file", "t"},
-			2, "is empty", "an empty secret of a CI system"},
-		{"coder login", func(s *stage) { clear(s.env); s.env["HOME"] = s.dir; s.login(".config/coderv2", address) }, nil,
-			0, "", "the coder command's files are enough"},
+		{
+			"token file", func(s *stage) { delete(s.env, "CODER_SESSION_TOKEN"); s.file("t", s.token+"\n") },
+			[]string{"--token-file", "t"},
+			0, "", "a line end is no part of the token",
+		},
+		{
+			"empty token file", func(s *stage) { s.file("t", "\n") },
+			[]string{"--token-file", "t"},
+			2, "is empty", "an empty secret of a CI system",
+		},
+		{
+			"coder login", func(s *stage) { clear(s.env); s.env["HOME"] = s.dir; s.login(".config/coderv2", address) }, nil,
+			0, "", "the coder command's files are enough",
+		},
 		{"coder login elsewhere", func(s *stage) {
 			delete(s.env, "CODER_SESSION_TOKEN")
 			s.env["CODER_CONFIG_DIR"] = filepath.Join(s.dir, "cfg")
@@ -102,18 +110,31 @@ func TestConnections(t *testing.T) {
 			delete(s.env, "CODER_SESSION_TOKEN")
 			s.login(".config/coderv2", "https://other.example.com")
 		}, nil, 2, "stored one for https://other.example.com", "a token is not sent to a stranger"},
-		{"no deployment", func(s *stage) { delete(s.env, "CODER_URL") }, nil,
-			2, "no Coder deployment is named", "the ways to name one are told"},
-		{"no token", func(s *stage) { delete(s.env, "CODER_SESSION_TOKEN") }, nil,
-			2, "no token: give --token-file", "the ways to give one are told"},
-		{"wrong token", func(s *stage) { s.env["CODER_SESSION_TOKEN"] = "wrong" }, nil,
-			3, "coder does not accept the token", "the environment is wrong, and nothing was judged"},
-		{"nobody answers", func(s *stage) { s.env["CODER_URL"] = "https://nobody.example.com" }, nil,
-			3, "nothing was started", "the environment is wrong, and nothing was judged"},
-		{"no state folder", func(s *stage) { delete(s.env, "HOME") }, nil,
-			2, "no place for the state file", "the ways to name one are told"},
-		{"state file that is none", func(s *stage) { s.file("notes", strings.Repeat("notes\n", 200)) }, []string{"--state", "notes"},
-			3, "choose another file", "it must not be overwritten"},
+		{
+			"no deployment", func(s *stage) { delete(s.env, "CODER_URL") }, nil,
+			2, "no Coder deployment is named", "the ways to name one are told",
+		},
+		{
+			"no token", func(s *stage) { delete(s.env, "CODER_SESSION_TOKEN") }, nil,
+			2, "no token: give --token-file", "the ways to give one are told",
+		},
+		{
+			"wrong token", func(s *stage) { s.env["CODER_SESSION_TOKEN"] = "wrong" }, nil,
+			3, "coder does not accept the token", "the environment is wrong, and nothing was judged",
+		},
+		{
+			"nobody answers", func(s *stage) { s.env["CODER_URL"] = "https://nobody.example.com" }, nil,
+			3, "nothing was started", "the environment is wrong, and nothing was judged",
+		},
+		{
+			"no state folder", func(s *stage) { delete(s.env, "HOME") }, nil,
+			2, "no place for the state file", "the ways to name one are told",
+		},
+		{
+			"state file that is none", func(s *stage) { s.file("notes", strings.Repeat("notes\n", 200)) },
+			[]string{"--state", "notes"},
+			3, "choose another file", "it must not be overwritten",
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			onStage(t, func(t *testing.T, s *stage) {
@@ -172,9 +193,11 @@ func TestOwners(t *testing.T) {
 		{"admin for a tester", admin, func(s *stage) []string { return []string{"--owner", s.tester.ID.String()} }, 0, "", "an admin makes workspaces for others"},
 		{"person as itself", person, nil, 2, "--allow-personal-owner", "a person's token would go to Terraform"},
 		{"person as itself, accepted", person, func(*stage) []string { return []string{"--allow-personal-owner"} }, 0, "", "the risk is accepted"},
-		{"tester for an admin", func(s *stage) world.User { return s.AddUser(world.UserSpec{Username: "boss"}) },
+		{
+			"tester for an admin", func(s *stage) world.User { return s.AddUser(world.UserSpec{Username: "boss"}) },
 			func(s *stage) []string { u, _ := s.UserNamed("boss"); return []string{"--owner", u.ID.String()} },
-			2, "--owner: no user", "a plain member reads no other user"},
+			2, "--owner: no user", "a plain member reads no other user",
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			onStage(t, func(t *testing.T, s *stage) {

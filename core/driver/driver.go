@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -191,6 +192,9 @@ func (d *Driver) Wait(ctx context.Context, id uuid.UUID) (Result, error) {
 	case result := <-waiter:
 		return result, nil
 	case <-ctx.Done():
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		t.waiters = slices.DeleteFunc(t.waiters, func(c chan Result) bool { return c == waiter })
 		return Result{}, ctx.Err()
 	}
 }

@@ -157,10 +157,14 @@ func TestWishDuringAStepIsNotMissed(t *testing.T) {
 		name, why string
 		wish      func(r *core.Record)
 	}{
-		{"deletion", "a step that read the record before the request knows nothing of it",
-			func(r *core.Record) { r.DeletionRequestedAt = time.Unix(1, 0) }},
-		{"policy", "retain can be asked for at any time",
-			func(r *core.Record) { r.DeletionPolicy = "retain" }},
+		{
+			"deletion", "a step that read the record before the request knows nothing of it",
+			func(r *core.Record) { r.DeletionRequestedAt = time.Unix(1, 0) },
+		},
+		{
+			"policy", "retain can be asked for at any time",
+			func(r *core.Record) { r.DeletionPolicy = "retain" },
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			inBubble(t, driver.Config{}, func(t *testing.T, f *fixture) {
@@ -188,9 +192,10 @@ func TestFailedStepsBackOff(t *testing.T) {
 			return lifecycle.Next{After: time.Hour}, nil
 		})
 		wantSteps(t, f.settle(), 1, "the first step fails")
-		for _, pause := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
-			wantSteps(t, f.advance(pause*time.Second-1), 0, fmt.Sprintf("pause of %d s", pause))
-			wantSteps(t, f.advance(1), 1, fmt.Sprintf("end of the pause of %d s", pause))
+		for _, seconds := range []int{1, 2, 4, 8, 16, 32, 60, 60} {
+			pause := time.Duration(seconds) * time.Second
+			wantSteps(t, f.advance(pause-1), 0, fmt.Sprintf("pause of %v", pause))
+			wantSteps(t, f.advance(1), 1, fmt.Sprintf("end of the pause of %v", pause))
 		}
 		fail = false
 		wantSteps(t, f.advance(time.Minute), 1, "the step that succeeds")

@@ -51,11 +51,15 @@ func sendAnnouncedCreate(s *step) (Decision, bool) {
 		return Decision{}, false
 	}
 	if own.AttemptID != s.Record.Status.CreateAttemptID {
-		return Decision{Err: assertionFailed("this step stored another create marker than the record holds")}, true
+		// Somebody else settled this announcement already.
+		return s.lookAgain(0), true
 	}
 	if own.Age > s.Options.SendWindow || !s.Now.Before(s.deadline()) {
 		s.clearMarker()
-		return s.wait(core.ReasonCreateRetrying, "the create request was not sent: storing its announcement took too long", 0), true
+		d := s.notSent(core.ReasonCreateRetrying, "the create request was not sent: storing its announcement took too long", 0)
+		// That nothing was sent is a fact, whatever became of the record meanwhile.
+		d.Fact = true
+		return d, true
 	}
 	d := s.lookAgain(0)
 	d.Request = &Request{Kind: RequestCreate, Create: s.createRequest()}

@@ -65,6 +65,20 @@ func TestSendAnnouncedCreate(t *testing.T) {
 			want: "Failed DeadlineExceeded Inconclusive True/NotCreated after 0s",
 		},
 		{
+			why:   "that nothing was sent is a fact for a record that is being deleted by now, too",
+			given: []edit{age(30*time.Second + 1), func(in *Input) { in.Record.DeletionRequestedAt = after(time.Second) }},
+			want:  "Running CreatingWorkspace True/NotCreated after 0s",
+			check: func(t *testing.T, d Decision) {
+				if !d.Fact || d.Record.Status.HasMarker() {
+					t.Errorf("fact %v, marker %v", d.Fact, d.Record.Status.HasMarker())
+				}
+			},
+		},
+		{
+			why: "an announcement that somebody else settled is not sent", given: []edit{func(in *Input) { in.Seen.OwnMarker.AttemptID = otherID }},
+			want: "Running CreatingWorkspace marker after 0s",
+		},
+		{
 			why: "a marker found on load is a crash: nothing is sent, only read", given: []edit{func(in *Input) {
 				in.Seen.OwnMarker = nil
 				in.Seen.Name = Result[core.NameLookup]{}

@@ -161,6 +161,8 @@ type stepRun struct {
 	storedAt time.Duration
 	// deploymentAt is the monotonic time at which Seen.Deployment was read.
 	deploymentAt time.Duration
+	// decidedAt is the monotonic time of the last decision.
+	decidedAt time.Duration
 	// rateLimited: Coder answered 429 in this step.
 	rateLimited bool
 	lastRead    Read
@@ -216,13 +218,15 @@ func (r *stepRun) step(ctx context.Context) (Next, error) {
 		}
 		if !d.Continue {
 			r.endStep()
-			return Next{Done: d.Done, After: d.After, Watch: d.Watch}, nil
+			// A wait counts from its decision: a slow store must not push it past the deadline.
+			after := max(0, d.After-(r.config.Clock.Monotonic()-r.decidedAt))
+			return Next{Done: d.Done, After: after, Watch: d.Watch}, nil
 		}
 	}
 }
 
 func (r *stepRun) decide() Decision {
-	r.in.Now = r.config.Clock.Now()
+	r.in.Now, r.decidedAt = r.config.Clock.Now(), r.config.Clock.Monotonic()
 	if r.in.Began.IsZero() {
 		r.in.Began = r.in.Now
 	}

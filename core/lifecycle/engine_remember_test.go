@@ -34,6 +34,9 @@ func TestEvidence(t *testing.T) {
 		if all := kept.All(); len(all) != 1 || len(all[0].Logs) != 2 || all[0].TestID != testID || len(all[0].Workspace.Latest.Agents) != 1 {
 			t.Errorf("evidence %+v", all)
 		}
+		if _, pending := r.clock.NextTimer(); pending {
+			t.Error("a timer is left behind")
+		}
 		for _, limit := range r.coder.limits {
 			if limit != 1<<20 {
 				t.Errorf("a log of up to %d bytes was asked for", limit)
@@ -88,9 +91,6 @@ func TestEvidence(t *testing.T) {
 			t.Errorf("the sink's context: %v", ended)
 		}
 		r.did(append(read[:8:8], "build log", "> delete", "save BuildFailed")...)
-		if _, pending := r.clock.NextTimer(); pending {
-			t.Error("a timer is left behind")
-		}
 	})
 }
 

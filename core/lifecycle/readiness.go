@@ -57,11 +57,27 @@ func (s *step) awaitBuild(build *core.Build) (Decision, bool) {
 	case core.JobPending:
 		if job.Provisioners == 0 {
 			return s.wait(core.ReasonNoMatchingProvisioner,
-				"start a provisioner with the tags "+orElse(strings.Join(job.Tags, " "), "of the template")+": none takes the start build",
+				"start a provisioner with the tags "+orElse(s.showTags(job.Tags), "of the template")+": none takes the start build",
 				s.poll()), true
 		}
 	}
 	return s.wait(core.ReasonWaitingForBuild, "the start build is "+string(job.Status), s.poll()), true
+}
+
+// showTags lists tags. A template can take a tag's value from a parameter, whose value
+// never enters a message.
+func (s *step) showTags(tags []string) string {
+	shown := make([]string, len(tags))
+	for i, tag := range tags {
+		shown[i] = tag
+		key, value, _ := strings.Cut(tag, "=")
+		for _, p := range s.Record.Spec.Parameters {
+			if value != "" && strings.Contains(value, p.Value) && p.Value != "" {
+				shown[i] = key + "=(from parameter " + p.Name + ")"
+			}
+		}
+	}
+	return strings.Join(shown, " ")
 }
 
 func (s *step) buildFailed(job *core.Job) Decision {

@@ -45,6 +45,13 @@ func TestAwaitBuild(t *testing.T) {
 			why: "nobody can take it", given: []edit{job(func(j *core.Job) { j.Provisioners = 0 })},
 			want: "Running NoMatchingProvisioner workspace after 5s", says: "start a provisioner with the tags os=linux scope=organization",
 		},
+		{
+			why: "a tag that repeats a parameter's value names the parameter instead",
+			given: []edit{job(func(j *core.Job) { j.Provisioners = 0 }), func(in *Input) {
+				in.Record.Spec.Parameters = []core.Parameter{{Name: "system", Value: "linux"}}
+			}},
+			want: "Running NoMatchingProvisioner workspace after 5s", says: "start a provisioner with the tags os=(from parameter system) scope=organization",
+		},
 		{why: "Coder does not say how many can", given: []edit{job(func(j *core.Job) { j.Provisioners = -1 })}, want: waiting},
 		{
 			why: "once it runs somebody took it", want: waiting,

@@ -61,8 +61,10 @@ func read[T any](r *codeRunner, op, arguments string, ask func() (T, error)) (T,
 }
 
 // change makes a call that changes something.
-func change[T any](r *codeRunner, op string, ask func() (T, error)) (T, error) {
-	return do(r.injector, coder, Call{Op: op, Changes: true}, "", ask)
+func change[T any](ctx context.Context, r *codeRunner, op string, ask func(context.Context) (T, error)) (T, error) {
+	return doLate(r.injector, coder, Call{Op: op, Changes: true}, "",
+		func() (T, error) { return ask(ctx) },
+		func() (T, error) { return ask(context.WithoutCancel(ctx)) })
 }
 
 func (r *codeRunner) Deployment(ctx context.Context) (core.Deployment, error) {
@@ -134,19 +136,22 @@ func (r *codeRunner) MayReadWorkspaces(ctx context.Context, owner, organization 
 }
 
 func (r *codeRunner) CreateWorkspace(ctx context.Context, request core.CreateRequest) (core.Workspace, error) {
-	ctx = context.WithoutCancel(ctx) // a late create is not taken back by the end of its caller
-	return change(r, CreateWorkspace, func() (core.Workspace, error) { return r.inner.CreateWorkspace(ctx, request) })
+	return change(ctx, r, CreateWorkspace, func(ctx context.Context) (core.Workspace, error) {
+		return r.inner.CreateWorkspace(ctx, request)
+	})
 }
 
 func (r *codeRunner) CancelBuild(ctx context.Context, build uuid.UUID, expected core.JobStatus) error {
-	ctx = context.WithoutCancel(ctx)
-	_, err := change(r, CancelBuild, func() (struct{}, error) { return struct{}{}, r.inner.CancelBuild(ctx, build, expected) })
+	_, err := change(ctx, r, CancelBuild, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, r.inner.CancelBuild(ctx, build, expected)
+	})
 	return err
 }
 
 func (r *codeRunner) DeleteWorkspace(ctx context.Context, workspace uuid.UUID) (core.Build, error) {
-	ctx = context.WithoutCancel(ctx)
-	return change(r, DeleteWorkspace, func() (core.Build, error) { return r.inner.DeleteWorkspace(ctx, workspace) })
+	return change(ctx, r, DeleteWorkspace, func(ctx context.Context) (core.Build, error) {
+		return r.inner.DeleteWorkspace(ctx, workspace)
+	})
 }
 
 func (r *codeRunner) WatchWorkspace(ctx context.Context, workspace uuid.UUID, on func(core.Workspace)) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/assay-dev/assay/fakes/runner"
 	"github.com/assay-dev/assay/fakes/store"
 	"github.com/assay-dev/assay/fakes/world"
+	"github.com/assay-dev/assay/fakes/world/worldtest"
 	"github.com/assay-dev/assay/ports"
 	"github.com/assay-dev/assay/ports/porttest"
 )
@@ -97,6 +98,9 @@ func TestALateCreateSurvivesItsCaller(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, _ = s.runner.CreateWorkspace(ctx, s.request)
 	cancel()
+	if _, err := s.runner.CreateWorkspace(ctx, s.request); core.AsFailure(err).Class != core.FailureNoEffect {
+		t.Errorf("a create of a caller that is gone: %v", err)
+	}
 	s.clock.Advance(time.Hour)
 	if len(s.world.Live()) != 1 {
 		t.Error("what was sent is not taken back by the end of its caller")
@@ -185,6 +189,16 @@ func TestFaultsOfTheStoreAndTheControlPlanes(t *testing.T) {
 }
 
 func TestWithoutFaultsTheContractsHold(t *testing.T) {
+	t.Run("coder", func(t *testing.T) {
+		porttest.CodeRunner(t, func(*testing.T) porttest.Deployment {
+			d := worldtest.New()
+			injector := faults.New(d.Clock, nil)
+			dial := injector.Dialer(runner.NewDirectory().Dial)
+			d.Door = func(token core.Secret) ports.CodeRunner { return injector.CodeRunner(runner.WithToken(d.World, token)) }
+			d.Closed, _ = dial(core.Connection{URL: "https://nobody.example.com"})
+			return d
+		})
+	})
 	t.Run("store", func(t *testing.T) {
 		porttest.WorkspaceStore(t, func(*testing.T) porttest.StoreFixture {
 			c := clock.New(start)

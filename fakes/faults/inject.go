@@ -55,7 +55,16 @@ func either(call Call, change core.FailureClass) core.FailureClass {
 // do makes a call with the fault that the hook wants. Arguments tell calls apart whose
 // answers may be exchanged when they are stale.
 func do[T any](i *Injector, p port, call Call, arguments string, ask func() (T, error)) (T, error) {
+	return doLate(i, p, call, arguments, ask, ask)
+}
+
+// doLate is do for a call that is made another way when it comes late: its caller can be
+// gone then, and what was sent is not taken back by that.
+func doLate[T any](i *Injector, p port, call Call, arguments string, ask, late func() (T, error)) (T, error) {
 	fault := i.begin(&call)
+	if fault.Kind == Late || fault.Kind == Duplicate {
+		i.clock.AfterFunc(fault.Delay, func() { _, _ = late() })
+	}
 	answer, err := inject(i, p, call, fault, call.Op+" "+arguments, ask)
 	if fault.Afterwards != nil {
 		fault.Afterwards()
@@ -73,7 +82,7 @@ func inject[T any](i *Injector, p port, call Call, fault Fault, key string, ask 
 		return none, p.uncertain(call)
 	}
 	switch fault.Kind {
-	case Fail:
+	case Fail, Late:
 		return uncertain()
 	case Refuse:
 		return none, p.refused(call)
@@ -86,11 +95,6 @@ func inject[T any](i *Injector, p port, call Call, fault Fault, key string, ask 
 			i.clock.Advance(RequestTimeout)
 		}
 		return uncertain()
-	case Late:
-		i.clock.AfterFunc(fault.Delay, func() { _, _ = ask() })
-		return uncertain()
-	case Duplicate:
-		i.clock.AfterFunc(fault.Delay, func() { _, _ = ask() })
 	case Stale:
 		if earlier, ok := i.earlier(key); ok {
 			return earlier.(T), nil

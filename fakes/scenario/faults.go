@@ -18,7 +18,8 @@ import (
 )
 
 // The statements of the keyword fault are "OPERATION WHICH WHAT": WHICH is the number
-// of the call, a range such as 2-4, or * for every call. WHAT is
+// of the call, a range such as 2-4, or * for every call. The last reads of a step that
+// crashed are not counted: the next engine repeats them. WHAT is
 //
 //	fails                    no effect, and no answer that says so
 //	not sent                 no effect, and it is known
@@ -49,6 +50,9 @@ type faultPlan struct {
 	run      *run
 	injector *faults.Injector
 	rules    []faultRule
+	// reads counts the reads of the step under way since its last change, and repeated
+	// those of steps that crashed, by operation.
+	reads, repeated map[string]int
 }
 
 type faultRule struct {
@@ -58,7 +62,7 @@ type faultRule struct {
 }
 
 func newFaultPlan(r *run, statements []statement) (*faultPlan, error) {
-	plan := &faultPlan{run: r}
+	plan := &faultPlan{run: r, reads: map[string]int{}, repeated: map[string]int{}}
 	for _, st := range statements {
 		if len(st.words) < 3 {
 			return nil, st.errorf("needs an operation, which calls, and what")
@@ -90,8 +94,14 @@ func newFaultPlan(r *run, statements []statement) (*faultPlan, error) {
 // hook adds up what the rules say about a call.
 func (p *faultPlan) hook(call faults.Call) faults.Fault {
 	var fault faults.Fault
+	if call.Changes {
+		clear(p.reads) // what came of them is stored now, or known to Coder
+	} else {
+		p.reads[call.Op]++
+	}
+	n := call.N - p.repeated[call.Op]
 	for _, rule := range p.rules {
-		if rule.op != call.Op || call.N < rule.first || call.N > rule.last || rule.what.rest(0) == denied {
+		if rule.op != call.Op || n < rule.first || n > rule.last || rule.what.rest(0) == denied {
 			continue
 		}
 		if err := p.add(&fault, call, rule.what); err != nil {
@@ -159,7 +169,7 @@ func (p *faultPlan) answers(fault *faults.Fault, call faults.Call, st statement)
 	if err != nil {
 		return st.errorf("%v", err)
 	}
-	f := &core.Failure{Class: classOf(code, call.Changes), Op: call.Op, Status: code, Message: "refused"}
+	f := faults.Answer(call, code)
 	fault.Kind, fault.Error = faults.Fail, f
 	for _, word := range st.words[2:] {
 		if word == "after" {
@@ -171,25 +181,6 @@ func (p *faultPlan) answers(fault *faults.Fault, call faults.Call, st statement)
 		}
 	}
 	return nil
-}
-
-// classOf is how an adapter classifies a status code of Coder's.
-func classOf(code int, change bool) core.FailureClass {
-	classes := map[int]core.FailureClass{
-		401: core.FailureUnauthorized, 403: core.FailureForbidden, 404: core.FailureNotFound, 406: core.FailureImporting,
-		409: core.FailureConflict, 410: core.FailureGone, 429: core.FailureRateLimited,
-	}
-	class, known := classes[code]
-	switch {
-	case known:
-		return class
-	case code < 500:
-		return core.FailureRejected
-	case change:
-		return core.FailureUncertain
-	default:
-		return core.FailureUnavailable
-	}
 }
 
 // dial makes the CodeRunner that the engine sees: what it asks for is written down,
@@ -210,11 +201,15 @@ var errCrashed = errors.New("the engine crashed")
 
 // guard turns a crash into errCrashed.
 func (p *faultPlan) guard(step func() (lifecycle.Next, error)) (next lifecycle.Next, err error) {
+	clear(p.reads)
 	defer func() {
 		switch crash := recover().(type) {
 		case nil:
 		case faults.Crash:
 			err = errCrashed
+			for op, n := range p.reads {
+				p.repeated[op] += n
+			}
 		default:
 			panic(crash)
 		}

@@ -34,10 +34,17 @@ type Options struct {
 	// Evidence and Logger go to the engines.
 	Evidence ports.EvidenceSink
 	Logger   *slog.Logger
+	// Lenient has people fail in vain: what they want to touch can be missing in a run
+	// that is disturbed.
+	Lenient bool
 	// Settle is how long the story goes on after its end, without faults and with the
-	// control plane back, unless that is gone.
+	// control plane back, unless that is gone: at most, for a test that has its verdict
+	// ends it when its record was the same for longer than any wait of a cleanup.
 	Settle time.Duration
 }
+
+// settled is longer than any wait of a cleanup.
+const settled = 40 * time.Minute
 
 // Story is a run from within.
 type Story struct{ run *run }
@@ -75,7 +82,7 @@ func (s *Story) Token() core.Secret { return s.run.plane.Connection.Token }
 // AnotherEngine starts an engine beside the story's own, which remembers nothing and
 // meets no faults. The function does one step of it.
 func (s *Story) AnotherEngine() (step func() (lifecycle.Next, error), err error) {
-	calm := &faultPlan{run: s.run, injector: faults.New(s.run.clock, nil)}
+	calm := &faultPlan{run: s.run, injector: faults.New(s.run.clock, nil), reads: map[string]int{}}
 	engine, err := s.run.newEngine(calm)
 	if err != nil {
 		return nil, err
@@ -96,6 +103,8 @@ func (r *run) settle() error {
 		}
 	}
 	r.trail.people("everything settles")
-	r.end = r.clock.Monotonic() + r.options.Settle
+	r.settling = true
+	r.changed = r.clock.Monotonic()
+	r.end = r.changed + r.options.Settle
 	return r.play()
 }

@@ -84,6 +84,9 @@ type run struct {
 	steps int
 	// holdRemoved tells that somebody removed the hold by hand.
 	holdRemoved bool
+	// changed is when the record last changed; settling tells that the story is over.
+	changed  time.Duration
+	settling bool
 	// todo are the statements of "at" that are still to come, in order.
 	todo []statement
 	end  time.Duration
@@ -152,6 +155,9 @@ func (r *run) play() error {
 			return err
 		}
 		if record, err := r.record(); err == nil {
+			if record.Revision != r.last.Revision {
+				r.changed = r.clock.Monotonic()
+			}
 			r.last = record
 		}
 		if next.Done && len(r.todo) == 0 {
@@ -213,14 +219,19 @@ func (r *run) sleep(next lifecycle.Next) (over bool, err error) {
 	if until > r.end || lifecycle.AtRest(r.last) && len(r.todo) == 0 && len(r.script.of("until")) == 0 {
 		return true, nil
 	}
+	if r.settling && r.last.Status.Phase.Final() && elapsed-r.changed > settled {
+		return true, nil
+	}
 	r.clock.Advance(until - elapsed)
 	r.world.Settle()
 	for len(r.todo) > 0 && r.todo[0].at <= r.clock.Monotonic() {
 		st := r.todo[0]
 		r.todo = r.todo[1:]
 		r.trail.people(st.rest(0))
-		if err := r.people(st); err != nil {
+		if err := r.people(st); err != nil && !r.options.Lenient {
 			return false, st.errorf("%v", err)
+		} else if err != nil {
+			r.trail.people("in vain: " + err.Error())
 		}
 	}
 	return false, nil

@@ -19,11 +19,11 @@ import (
 
 // settleTime is how long a story goes on after its end: longer than any backoff, settle
 // window and deadline together.
-const settleTime = 8 * time.Hour
+const settleTime = 3 * time.Hour
 
 // stubbornAttempts is how many delete builds must have failed in that time for a
 // workspace to count as one that cannot be deleted.
-const stubbornAttempts = 8
+const stubbornAttempts = 6
 
 // Way is how a run is disturbed at one call.
 type Way string
@@ -77,7 +77,7 @@ func CrashEverywhere(script *scenario.Script, ways ...Way) (CrashReport, error) 
 		}
 		c.report.Points++
 		for _, way := range ways {
-			if err := c.disturb(disturbance{way, point.number}); err != nil {
+			if err := c.disturb(disturbance{way: way, call: point.number}); err != nil {
 				return c.report, err
 			}
 		}
@@ -99,6 +99,9 @@ type crashes struct {
 type disturbance struct {
 	way  Way
 	call int
+	// woken tells that the next step follows at once, as after a crash: a test can be
+	// woken at any time.
+	woken bool
 }
 
 // outcome is what a story came to.
@@ -138,31 +141,44 @@ func (c *crashes) disturb(d disturbance) error {
 	return nil
 }
 
-// possible are the outcomes without a crash: with nothing lost, and with the answer or
-// the request lost at the call or the one before it, after which the process may just as
-// well be said to have crashed. Telling a transition has no answer: the call before it is
-// the write.
+// possible are the outcomes without a crash: with nothing lost, and with a request or an
+// answer lost that the crash loses. Those are the call at which it strikes, and before it
+// the ones whose answers no write has stored yet.
 func (c *crashes) possible(call int) ([]outcome, error) {
 	possible := []outcome{c.calm}
-	for n := call; n >= max(call-2, 1); n-- {
-		for _, way := range []Way{LoseAnswer, LoseRequest} {
-			d := disturbance{way, n}
-			known, done := c.outcomes[d]
-			if !done {
-				got, err := c.run(d)
-				if err != nil {
-					return nil, err
-				}
-				known = got.outcome
-				c.outcomes[d] = known
+	step := c.calls[call-1].step
+	for n := call; n >= 1 && c.calls[n-1].step == step; n-- {
+		for _, d := range []disturbance{
+			{LoseAnswer, n, false}, {LoseRequest, n, false}, {LoseAnswer, n, true}, {LoseRequest, n, true}, {"", n, true},
+		} {
+			got, err := c.outcome(d)
+			if err != nil {
+				return nil, err
 			}
-			possible = append(possible, known)
+			if !slices.Contains(possible, got) {
+				possible = append(possible, got)
+			}
 		}
-		if n < call && c.calls[n-1].op != faults.TellTransition {
+		if n < call && stores(c.calls[n-1].op) {
 			break
 		}
 	}
 	return possible, nil
+}
+
+// stores tells whether an operation stores what is known.
+func stores(op string) bool {
+	return op == faults.SaveRecord || op == faults.TakeHold || op == faults.ReleaseHold || op == faults.DeleteRecord
+}
+
+// outcome runs the story once for each disturbance.
+func (c *crashes) outcome(d disturbance) (outcome, error) {
+	if known, done := c.outcomes[d]; done {
+		return known, nil
+	}
+	got, err := c.run(d)
+	c.outcomes[d] = got.outcome
+	return got.outcome, err
 }
 
 // told is a story that was told.
@@ -211,12 +227,17 @@ type telling struct {
 
 func (t *telling) options() scenario.Options {
 	return scenario.Options{
-		Begin: t.begin, Fault: t.fault, Settle: settleTime, Evidence: sink.NewEvidence(nil),
+		Begin: t.begin, Fault: t.fault, Lenient: true, Settle: settleTime, Evidence: sink.NewEvidence(nil),
 		Store:   func(inner ports.WorkspaceStore) ports.WorkspaceStore { return t.recorder.store(inner) },
 		Beneath: func(inner ports.CodeRunner) ports.CodeRunner { return t.recorder.beneath(inner) },
 		Above:   func(inner ports.CodeRunner) ports.CodeRunner { return t.recorder.above(inner) },
 		Step: func(step func() (lifecycle.Next, error)) (lifecycle.Next, error) {
-			return t.recorder.step(t.story.Test(), step)
+			struck := t.struck
+			next, err := t.recorder.step(t.story.Test(), step)
+			if t.disturbance.woken && t.struck && !struck {
+				next.After = 0
+			}
+			return next, err
 		},
 		Logger: slog.New(&t.logs),
 	}

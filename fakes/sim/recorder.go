@@ -36,6 +36,10 @@ type recorder struct {
 	running []int
 	// writing tells that an engine's write is under way.
 	writing bool
+	// settleWindow is the engines'; 0 when nothing comes later than it.
+	settleWindow time.Duration
+	// note, unless nil, writes a line of a trail.
+	note func(test uuid.UUID, mark, text string)
 }
 
 // witness is what the recorder knows about a test.
@@ -240,17 +244,42 @@ func (r *recorder) above(inner ports.CodeRunner) ports.CodeRunner { return &aski
 
 func (a *asking) CreateWorkspace(ctx context.Context, request core.CreateRequest) (core.Workspace, error) {
 	a.recorder.sent(Sent{Kind: lifecycle.RequestCreate})
-	return a.CodeRunner.CreateWorkspace(ctx, request)
+	workspace, err := a.CodeRunner.CreateWorkspace(ctx, request)
+	a.recorder.answered("create "+request.Name, err)
+	return workspace, err
 }
 
 func (a *asking) CancelBuild(ctx context.Context, build uuid.UUID, expected core.JobStatus) error {
 	a.recorder.sent(Sent{Kind: lifecycle.RequestCancel, Build: build, Workspace: a.recorder.world.WorkspaceOf(build)})
-	return a.CodeRunner.CancelBuild(ctx, build, expected)
+	err := a.CodeRunner.CancelBuild(ctx, build, expected)
+	a.recorder.answered("cancel, expecting "+string(expected), err)
+	return err
 }
 
 func (a *asking) DeleteWorkspace(ctx context.Context, workspace uuid.UUID) (core.Build, error) {
 	a.recorder.sent(Sent{Kind: lifecycle.RequestDelete, Workspace: workspace})
-	return a.CodeRunner.DeleteWorkspace(ctx, workspace)
+	build, err := a.CodeRunner.DeleteWorkspace(ctx, workspace)
+	a.recorder.answered("delete "+workspace.String(), err)
+	return build, err
+}
+
+// answered writes a request that did not crash into the trail.
+func (r *recorder) answered(what string, err error) {
+	if r.note == nil {
+		return
+	}
+	if err != nil {
+		what += ": " + err.Error()
+	}
+	r.note(r.current(), ">", what)
+}
+
+// current is the test of the step under way, or uuid.Nil.
+func (r *recorder) current() uuid.UUID {
+	if len(r.running) == 0 {
+		return uuid.Nil
+	}
+	return r.history.Steps[r.running[len(r.running)-1]].Test
 }
 
 // taking is the wrapper below the faults.
@@ -268,11 +297,22 @@ func (t *taking) CreateWorkspace(ctx context.Context, request core.CreateRequest
 	}
 	r := t.recorder
 	if w := r.byName[request.Name]; w != nil {
+		r.excuseLate(w)
 		w.made = append(w.made, workspace.ID)
 		r.maker[workspace.ID] = w.id
 		r.history.Made = append(r.history.Made, Made{At: r.clock.Monotonic(), Test: w.id, Workspace: workspace.ID})
 	}
 	return workspace, nil
+}
+
+// excuseLate excuses a test whose create takes effect after the settle window.
+func (r *recorder) excuseLate(w *witness) {
+	if r.settleWindow == 0 || w.last == nil || !w.last.Status.HasMarker() {
+		return
+	}
+	if r.world.ServerTime().Sub(w.last.Status.CreateAttemptTime) >= r.settleWindow-time.Second {
+		r.history.Excuse(w.id, "its create took effect after the settle window")
+	}
 }
 
 // writes marks the changes of a store that come from an engine.

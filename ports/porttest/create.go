@@ -152,9 +152,11 @@ func createUnknownParameter(t *testing.T, s stage) {
 }
 
 func createRefusedParameter(t *testing.T, s stage) {
+	// Not a number beyond its bounds: under the classic flow Coder lets Terraform
+	// refuse that, in the build.
 	for _, kind := range []TemplateKind{ClassicParameters, DynamicParameters} {
 		s.createRefused(t, kind, core.FailureRejected,
-			core.Parameter{Name: ParameterRegion, Value: RegionEU}, core.Parameter{Name: ParameterCPUs, Value: unlikely})
+			core.Parameter{Name: ParameterRegion, Value: RegionEU}, core.Parameter{Name: ParameterDebug, Value: unlikely})
 	}
 }
 

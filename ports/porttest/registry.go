@@ -174,7 +174,10 @@ var registryRows = []registryRow{
 		go func() { ended <- r.Changes(ctx, func(uuid.UUID) {}) }()
 		cancel()
 		select {
-		case <-ended:
+		case err := <-ended:
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("changes: %v", err)
+			}
 		case <-time.After(patience):
 			t.Fatal("Changes did not return after its context was canceled")
 		}

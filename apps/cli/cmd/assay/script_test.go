@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"os/exec"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,16 +31,17 @@ func TestMain(m *testing.M) {
 // site owner "admin" and a person "jane"; CODER_SESSION_TOKEN is the tester's.
 //
 // Beside testscript's commands there are "exits CODE command…", which runs a command
-// that must exit with the code, and "workspaces N", which waits until the tester has
-// so many workspaces.
+// that must exit with the code, "workspaces N", which waits until there are so many
+// workspaces, and "terminate", which sends SIGTERM to what runs in the background.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "../../testdata/scripts",
 		Setup: func(env *testscript.Env) error {
-			w, tokens := newDeployment()
-			server := httptest.NewServer(coderd.New(w, systemclock.New()))
+			w, tokens := newWorld()
+			d := &deployment{world: w, server: coderd.New(w, systemclock.New()), answered: make(chan struct{}, 1)}
+			server := httptest.NewServer(d)
 			env.Defer(server.Close)
-			env.Values[deploymentKey{}] = w
+			env.Values[deploymentKey{}] = d
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("CODER_URL", server.URL)
 			env.Setenv("CODER_SESSION_TOKEN", tokens["tester"])
@@ -50,6 +53,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, negate bool, args []string){
 			"exits":      exits,
 			"workspaces": workspaces,
+			"terminate":  terminate,
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -58,8 +62,24 @@ func TestScripts(t *testing.T) {
 
 type deploymentKey struct{}
 
-// newDeployment makes the deployment of a script, with tokens by user name.
-func newDeployment() (w *world.World, tokens map[string]string) {
+// deployment is the Coder deployment of a script.
+type deployment struct {
+	world  *world.World
+	server http.Handler
+	// answered holds something after each answer that nobody looked for yet.
+	answered chan struct{}
+}
+
+func (d *deployment) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	d.server.ServeHTTP(w, r)
+	select {
+	case d.answered <- struct{}{}:
+	default:
+	}
+}
+
+// newWorld makes the deployment of a script, with tokens by user name.
+func newWorld() (w *world.World, tokens map[string]string) {
 	w = world.New(systemclock.New())
 	tokens = map[string]string{}
 	for _, spec := range []world.UserSpec{
@@ -112,12 +132,22 @@ func workspaces(ts *testscript.TestScript, negate bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	world := ts.Value(deploymentKey{}).(*world.World)
-	for range 2000 {
-		if len(world.Live()) == want {
-			return
+	d := ts.Value(deploymentKey{}).(*deployment)
+	patience := time.After(20 * time.Second)
+	for len(d.world.Live()) != want {
+		select {
+		case <-d.answered:
+		case <-patience:
+			ts.Fatalf("there are %d workspaces, want %d", len(d.world.Live()), want)
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
-	ts.Fatalf("there are %d workspaces, want %d", len(world.Live()), want)
+}
+
+func terminate(ts *testscript.TestScript, negate bool, args []string) {
+	if negate || len(args) != 0 {
+		ts.Fatalf("usage: terminate")
+	}
+	for _, command := range ts.BackgroundCmds() {
+		ts.Check(command.Process.Signal(syscall.SIGTERM))
+	}
 }
