@@ -33,7 +33,7 @@ type CodeRunner interface {
 type DeploymentReader interface {
 	// Deployment reads the deployment's identity. It needs no valid token.
 	Deployment(ctx context.Context) (core.Deployment, error)
-	// Operator reads the user whose token sends the requests, without its roles and
+	// Operator reads the user whose token sends the requests, without its
 	// memberships.
 	Operator(ctx context.Context) (core.User, error)
 }

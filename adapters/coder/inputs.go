@@ -41,9 +41,7 @@ func (r *Runner) Operator(ctx context.Context) (core.User, error) {
 	if user.ID == uuid.Nil {
 		return core.User{}, mismatch(op, "the answer names no user")
 	}
-	operator := toUser(user)
-	operator.SiteRoles = nil
-	return operator, nil
+	return toUser(user), nil
 }
 
 // Owner implements ports.InputReader with three requests: the user, its roles in

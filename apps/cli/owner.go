@@ -47,36 +47,21 @@ type ownerFinder struct {
 	patience time.Duration
 }
 
-// find resolves the owner and makes sure that it may own test workspaces.
-func (o ownerFinder) find(ctx context.Context, flags ownerFlags) (core.User, error) {
+// find resolves the owner to an ID. Whether that user may own test workspaces is the
+// lifecycle's to judge; only what is plain to see about the token's own user is told
+// here, before a test is stored that could not begin.
+func (o ownerFinder) find(ctx context.Context, flags ownerFlags) (uuid.UUID, error) {
+	if flags.owner != "" {
+		return o.named(ctx, flags.owner)
+	}
 	operator, err := askCoder(ctx, o, o.runner.Operator)
 	if err != nil {
-		return core.User{}, connectionError(err)
+		return uuid.Nil, connectionError(err)
 	}
-	id := operator.ID
-	if flags.owner != "" {
-		if id, err = o.named(ctx, flags.owner); err != nil {
-			return core.User{}, err
-		}
+	if problem := lifecycle.OwnerProblem(operator, flags.policy(operator.ID, false)); problem != "" {
+		return uuid.Nil, failure(fmt.Errorf("the token's user %q may not own test workspaces: %s\n%s", operator.Username, problem, waysOut))
 	}
-	owner, err := askCoder(ctx, o, func(ctx context.Context) (core.User, error) { return o.runner.Owner(ctx, id) })
-	switch failed := core.AsFailure(err); {
-	case err == nil:
-	case failed.Class == core.FailureNotFound && flags.owner != "":
-		return core.User{}, usage("--owner: no user %q that the token's user %q can read: "+
-			"check the name, or use a token that may read users", flags.owner, operator.Username)
-	default:
-		return core.User{}, connectionError(err)
-	}
-	problem := lifecycle.OwnerProblem(owner, flags.policy(id, false))
-	switch {
-	case problem == "":
-		return owner, nil
-	case flags.owner == "":
-		return core.User{}, usage("the token's user %q may not own test workspaces: %s\n%s", owner.Username, problem, waysOut(owner.Username))
-	default:
-		return core.User{}, usage("--owner: user %q may not own test workspaces: %s\n%s", owner.Username, problem, flagRisk(owner.Username))
-	}
+	return operator.ID, nil
 }
 
 // named finds the user that --owner names.
@@ -91,27 +76,22 @@ func (o ownerFinder) named(ctx context.Context, owner string) (uuid.UUID, error)
 	user, err := askCoder(ctx, o, func(ctx context.Context) (core.User, error) { return finder.FindUser(ctx, owner) })
 	if err != nil {
 		if core.AsFailure(err).Class == core.FailureNotFound {
-			return uuid.Nil, usage("--owner: no user %q that the token's user can read: check the name", owner)
+			return uuid.Nil, failure(fmt.Errorf("--owner: no user %q that the token's user can read: "+
+				"check the name, or use a token that may read users", owner))
 		}
 		return uuid.Nil, connectionError(err)
 	}
 	return user.ID, nil
 }
 
-// waysOut are the three ways to test when the token's own user cannot be the owner.
-func waysOut(user string) string {
-	return fmt.Sprintf(`There are three ways out:
+// waysOut are the three ways to test when a user may not be the owner.
+const waysOut = `There are three ways out:
   - use the token of a tester: a user made for this, a plain member that logs in with
-    a password (--token-file, %s);
+    a password (--token-file, ` + envToken + `);
   - name such a tester with --owner, if the token's user is a site owner;
-  - %s`, envToken, flagRisk(user))
-}
-
-func flagRisk(user string) string {
-	return fmt.Sprintf(`--allow-personal-owner or --allow-privileged-owner, whichever the rule above
-    names: each start build then hands a session token of %q to the template's
-    Terraform, which can do with it whatever %q may do.`, user, user)
-}
+  - --allow-personal-owner or --allow-privileged-owner, whichever the rule above
+    names: each start build then hands a session token of the owner to the template's
+    Terraform, which can do with it whatever the owner may do.`
 
 // connectionError is what Coder, or the way to it, refuses before a test exists.
 func connectionError(err error) error {

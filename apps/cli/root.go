@@ -43,6 +43,9 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	}
 }
 
+// Version is what the linker was told; without it the module's version counts.
+var Version string
+
 func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -58,7 +61,7 @@ func newVersionCommand() *cobra.Command {
 					}
 				}
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "assay %s%s %s\n", firstOf(version, "unknown"), revision, goVersion)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "assay %s%s %s\n", firstOf(Version, version, "unknown"), revision, goVersion)
 			return err
 		},
 	}

@@ -100,7 +100,7 @@ func (o *runOptions) run(ctx context.Context, env Env) (int, error) {
 	if err != nil {
 		return 0, usage("%w", err)
 	}
-	owner, err := interruptible(ctx, env, func(ctx context.Context) (core.User, error) {
+	owner, err := interruptible(ctx, env, func(ctx context.Context) (uuid.UUID, error) {
 		finder := ownerFinder{runner: runner, clock: env.Clock, patience: spec.InputsTimeout()}
 		return finder.find(ctx, o.owner)
 	})
@@ -112,7 +112,7 @@ func (o *runOptions) run(ctx context.Context, env Env) (int, error) {
 		return 0, err
 	}
 	config := runConfig{
-		connection: connection, policy: o.owner.policy(owner.ID, o.keepOnFailure), statePath: state,
+		connection: connection, policy: o.owner.policy(owner, o.keepOnFailure), statePath: state,
 		secrets: secretsOf(connection, spec), debug: o.debug,
 	}
 	return runTest(ctx, env, config, record, o.cleanupTimeout, o.output)

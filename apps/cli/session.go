@@ -149,6 +149,9 @@ func (s *session) explain(out io.Writer, end ending, code int) {
 	if end.record.Status.Phase == core.PhaseFailed {
 		s.evidence.Write(out, end.record.ID)
 	}
+	if end.record.Status.LastWaitReason == core.ReasonOwnerNotEligible {
+		fmt.Fprintln(out, waysOut)
+	}
 	if code != exitLeakRisk {
 		return
 	}

@@ -38,8 +38,6 @@ func TestUsageErrors(t *testing.T) {
 		{testActive("--url", "http://coder.example.com"), "--insecure-http", "the token would travel in plain text"},
 		{testActive("--token-file", "missing.token"), "--token-file: open missing.token", "a file that is not there"},
 		{testActive("--ca-file", "missing.pem"), "--ca-file: open missing.pem", "a file that is not there"},
-		{testActive("--owner", "nobody"), "--owner:", "no such user"},
-		{testActive("--owner", "00000000-0000-4000-8000-00000000dead"), "--owner: no user", "no such user"},
 	} {
 		t.Run(strings.Join(row.args, " "), func(t *testing.T) {
 			onStage(t, func(t *testing.T, s *stage) {
@@ -188,15 +186,30 @@ func TestOwners(t *testing.T) {
 		stderr string
 		why    string
 	}{
-		{"admin as itself", admin, nil, 2, "There are three ways out:", "its token would go to Terraform"},
+		{"admin as itself", admin, nil, 3, "There are three ways out:", "its token would go to Terraform"},
 		{"admin as itself, accepted", admin, func(*stage) []string { return []string{"--allow-privileged-owner"} }, 0, "", "the risk is accepted"},
 		{"admin for a tester", admin, func(s *stage) []string { return []string{"--owner", s.tester.ID.String()} }, 0, "", "an admin makes workspaces for others"},
-		{"person as itself", person, nil, 2, "--allow-personal-owner", "a person's token would go to Terraform"},
+		{"person as itself", person, nil, 3, "--allow-personal-owner", "a person's token would go to Terraform"},
 		{"person as itself, accepted", person, func(*stage) []string { return []string{"--allow-personal-owner"} }, 0, "", "the risk is accepted"},
 		{
 			"tester for an admin", func(s *stage) world.User { return s.AddUser(world.UserSpec{Username: "boss"}) },
 			func(s *stage) []string { u, _ := s.UserNamed("boss"); return []string{"--owner", u.ID.String()} },
-			2, "--owner: no user", "a plain member reads no other user",
+			3, "no user", "a plain member reads no other user",
+		},
+		{
+			"a name that nobody has", admin, func(*stage) []string { return []string{"--owner", "nobody"} },
+			3, `--owner: no user "nobody"`, "Coder knows no such user",
+		},
+		{
+			"an ID that nobody has", admin, func(*stage) []string { return []string{"--owner", "00000000-0000-4000-8000-00000000dead"} },
+			3, "OwnerNotEligible", "the lifecycle judges owners, and waits for them",
+		},
+		{
+			"an admin for another admin", admin, func(s *stage) []string {
+				u := s.AddUser(world.UserSpec{Username: "boss", SiteRoles: []string{"template-admin"}})
+				return []string{"--owner", u.ID.String()}
+			},
+			3, "There are three ways out:", "the lifecycle judges owners",
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -35,7 +35,7 @@ func (r *Runner) Operator(ctx context.Context) (core.User, error) {
 		return core.User{}, c.failure(err)
 	}
 	user := toUser(u)
-	user.SiteRoles, user.Memberships = nil, nil
+	user.Memberships = nil
 	return user, nil
 }
 
@@ -50,6 +50,21 @@ func (r *Runner) Owner(ctx context.Context, id uuid.UUID) (core.User, error) {
 		return core.User{}, c.failure(err)
 	}
 	return toUser(u), nil
+}
+
+// FindUser implements ports.UserFinder.
+func (r *Runner) FindUser(ctx context.Context, name string) (core.User, error) {
+	c, err := r.read(ctx, "find user", "/users/"+name)
+	if err != nil {
+		return core.User{}, err
+	}
+	u, err := c.world.User(c.actor, c.world.UserID(c.actor, name))
+	if err != nil {
+		return core.User{}, c.failure(err)
+	}
+	user := toUser(u)
+	user.SiteRoles, user.Memberships = nil, nil
+	return user, nil
 }
 
 // Organization implements ports.InputReader.

@@ -61,9 +61,10 @@ type CrashFinding struct {
 }
 
 // CrashEverywhere runs a script once for each call that its engine makes to any port and
-// each way, and judges every run.
-func CrashEverywhere(script *scenario.Script, ways ...Way) (CrashReport, error) {
-	c := &crashes{script: script, outcomes: map[disturbance]outcome{}}
+// each way, and judges every run. A mutant is nil but in tests of the invariants
+// themselves; of it only the store counts.
+func CrashEverywhere(script *scenario.Script, mutant *Mutant, ways ...Way) (CrashReport, error) {
+	c := &crashes{script: script, mutant: mutant, outcomes: map[disturbance]outcome{}}
 	calm, err := c.run(disturbance{})
 	if err != nil {
 		return c.report, err
@@ -88,6 +89,7 @@ func CrashEverywhere(script *scenario.Script, ways ...Way) (CrashReport, error) 
 // crashes is the work of CrashEverywhere.
 type crashes struct {
 	script *scenario.Script
+	mutant *Mutant
 	calm   outcome
 	// calls are those of the run that nothing disturbs.
 	calls    []crashPoint
@@ -191,7 +193,7 @@ type told struct {
 // run tells the story with one disturbance and judges it.
 func (c *crashes) run(d disturbance) (told, error) {
 	c.report.Runs++
-	t := &telling{disturbance: d}
+	t := &telling{disturbance: d, mutant: c.mutant}
 	result, err := scenario.RunWith(c.script, t.options())
 	if err != nil {
 		return told{}, fmt.Errorf("%s call %d: %w", d.way, d.call, err)
@@ -217,6 +219,7 @@ func (c *crashes) found(d disturbance, got told, violations ...Violation) {
 // telling is one run of a story, with a recorder.
 type telling struct {
 	disturbance disturbance
+	mutant      *Mutant
 	history     History
 	recorder    *recorder
 	logs        logs
@@ -228,7 +231,13 @@ type telling struct {
 func (t *telling) options() scenario.Options {
 	return scenario.Options{
 		Begin: t.begin, Fault: t.fault, Lenient: true, Settle: settleTime, Evidence: sink.NewEvidence(nil),
-		Store:   func(inner ports.WorkspaceStore) ports.WorkspaceStore { return t.recorder.store(inner) },
+		Store: func(inner ports.WorkspaceStore) ports.WorkspaceStore {
+			inner = t.recorder.store(inner)
+			if t.mutant != nil {
+				inner = t.mutant.Store(inner)
+			}
+			return inner
+		},
 		Beneath: func(inner ports.CodeRunner) ports.CodeRunner { return t.recorder.beneath(inner) },
 		Above:   func(inner ports.CodeRunner) ports.CodeRunner { return t.recorder.above(inner) },
 		Step: func(step func() (lifecycle.Next, error)) (lifecycle.Next, error) {

@@ -40,7 +40,7 @@ func everywhere(t *testing.T, ways ...sim.Way) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			report, err := sim.CrashEverywhere(script, ways...)
+			report, err := sim.CrashEverywhere(script, nil, ways...)
 			if err != nil {
 				t.Fatal(err)
 			}

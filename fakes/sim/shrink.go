@@ -67,7 +67,9 @@ func simpler(plan *Plan) []func() *Plan {
 			add(func(p *Plan) { p.Tests[i].Prebuilt = false })
 		}
 		if len(plan.Tests[i].Deletes) > 1 {
-			add(func(p *Plan) { p.Tests[i].Deletes, p.Tests[i].Stubborn = p.Tests[i].Deletes[len(p.Tests[i].Deletes)-1:], false })
+			add(func(p *Plan) {
+				p.Tests[i].Deletes, p.Tests[i].Stubborn = p.Tests[i].Deletes[len(p.Tests[i].Deletes)-1:], false
+			})
 		}
 	}
 	for _, flag := range []func(*Plan) *bool{

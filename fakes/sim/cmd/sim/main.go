@@ -57,7 +57,7 @@ func run(args []string, out, problems io.Writer) int {
 		defer pprof.StopCPUProfile()
 	}
 	debug.SetGCPercent(400) // runs are short and leave nothing behind
-	began := time.Now() //nolint:forbidigo // measures real speed
+	began := time.Now()     //nolint:forbidigo // measures real speed
 	r := &report{reasons: map[string]int{}}
 	r.all(*from, uint64(*seeds), *workers, *most)
 	took := time.Since(began) //nolint:forbidigo // measures real speed
