@@ -21,6 +21,8 @@ CROSS ?= darwin/arm64 darwin/amd64 windows/amd64
 # Which Go benchmarks `make bench` runs, and what it hands to apps/cli/cmd/bench.
 BENCH ?= .
 BENCH_FLAGS ?=
+# How many seeds `make sim` plays.
+SEEDS ?= 100000
 
 .PHONY: help
 help: ## list these targets
@@ -66,6 +68,11 @@ generate: ## regenerate what go:generate lines make
 .PHONY: scenarios
 scenarios: ## rewrite the expected trails of the scenario files from what the code does now
 	$(GO) test $(SCENARIO_PACKAGES) -run TestScenarios -count=1 -update
+
+.PHONY: sim
+sim: ## play SEEDS random runs, and crash every scenario at every call; check the invariants
+	$(GO) run ./fakes/sim/cmd/sim -seeds $(SEEDS)
+	$(GO) test ./fakes/sim -run AtEveryCall -count=1 -timeout 1h -all
 
 .PHONY: bench
 bench: ## the Go benchmarks (BENCH is a pattern), then assay against bare API calls on a real Coder

@@ -58,7 +58,7 @@ func (d *deployment) NewUser(t *testing.T, spec porttest.UserSpec) porttest.Acco
 		Roles: spec.SiteRoles, OrganizationRoles: spec.OrganizationRoles,
 		LoginType: codersdk.LoginType(spec.LoginType), Activate: spec.Status != "",
 	})
-	if refused, ok := codersdk.AsError(err); ok && spec.LoginType == string(codersdk.LoginTypeNone) {
+	if refused, ok := codersdk.AsError(err); ok && spec.LoginType == "none" {
 		porttest.Unsupported(t, "service accounts need a license: "+refused.Message)
 	}
 	if err != nil {

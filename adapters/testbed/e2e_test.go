@@ -214,8 +214,7 @@ func TestUsers(t *testing.T) {
 	}{
 		{"a plain user is dormant", UserOptions{}, codersdk.UserStatusDormant},
 		{"and active on request", UserOptions{Activate: true}, codersdk.UserStatusActive},
-		{"a person's login", UserOptions{LoginType: codersdk.LoginTypeOIDC, Activate: true}, codersdk.UserStatusActive},
-		{"no login at all", UserOptions{LoginType: "none", Activate: true}, codersdk.UserStatusActive},
+		{"a person's login", UserOptions{LoginType: codersdk.LoginTypeGithub, Activate: true}, codersdk.UserStatusActive},
 		{
 			"with roles", UserOptions{
 				Roles: []string{codersdk.RoleAuditor}, OrganizationRoles: []string{codersdk.RoleOrganizationAdmin}, Activate: true,

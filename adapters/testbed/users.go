@@ -23,7 +23,9 @@ type UserOptions struct {
 	Roles []string
 	// OrganizationRoles are roles in each of the organizations.
 	OrganizationRoles []string
-	// LoginType is how the user logs in; empty means by password.
+	// LoginType is how the user logs in; empty means by password. A bed also
+	// accepts "github"; it refuses "oidc", which it has no provider for, and
+	// "none", which needs a license.
 	LoginType codersdk.LoginType
 	// Activate makes the user active; otherwise it is dormant until its token
 	// is first used.

@@ -157,7 +157,10 @@ func (p *faultPlan) people(st statement) func() {
 	return func() {
 		st.words = st.words[2:]
 		p.run.trail.people(st.rest(0))
-		if err := p.run.people(st); err != nil {
+		switch err := p.run.people(st); {
+		case err != nil && p.run.options.Lenient:
+			p.run.trail.people("in vain: " + err.Error())
+		case err != nil:
 			panic(err)
 		}
 	}

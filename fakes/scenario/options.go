@@ -52,7 +52,7 @@ type Story struct{ run *run }
 // Test is the ID of the test.
 func (s *Story) Test() uuid.UUID { return s.run.test }
 
-// Clock, World, Store and Planes are what the engines work on.
+// Clock is what the engines are given.
 func (s *Story) Clock() *clock.Clock { return s.run.clock }
 
 // World is the deployment.

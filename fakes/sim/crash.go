@@ -1,20 +1,13 @@
 package sim
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/assay-dev/assay/core"
-	"github.com/assay-dev/assay/core/lifecycle"
 	"github.com/assay-dev/assay/fakes/faults"
 	"github.com/assay-dev/assay/fakes/scenario"
-	"github.com/assay-dev/assay/fakes/sink"
-	"github.com/assay-dev/assay/ports"
 )
 
 // settleTime is how long a story goes on after its end: longer than any backoff, settle
@@ -60,24 +53,36 @@ type CrashFinding struct {
 	Trail      []string
 }
 
+// CrashOptions say what CrashEverywhere does.
+type CrashOptions struct {
+	Ways []Way
+	// Every, above 1, disturbs only each so many-th call, from the one numbered First on.
+	Every, First int
+	// Mutant is nil but in tests of the invariants themselves; of it only the store
+	// counts.
+	Mutant *Mutant
+}
+
 // CrashEverywhere runs a script once for each call that its engine makes to any port and
-// each way, and judges every run. A mutant is nil but in tests of the invariants
-// themselves; of it only the store counts.
-func CrashEverywhere(script *scenario.Script, mutant *Mutant, ways ...Way) (CrashReport, error) {
-	c := &crashes{script: script, mutant: mutant, outcomes: map[disturbance]outcome{}}
+// each way, and judges every run.
+func CrashEverywhere(script *scenario.Script, options CrashOptions) (CrashReport, error) {
+	c := &crashes{script: script, mutant: options.Mutant, outcomes: map[disturbance]outcome{}}
 	calm, err := c.run(disturbance{})
 	if err != nil {
 		return c.report, err
 	}
-	c.calm = calm.outcome
-	c.calls = calm.calls
+	c.calm, c.calls = calm.outcome, calm.calls
+	every := max(options.Every, 1)
 	for _, point := range calm.calls {
 		if point.repeats {
 			c.report.Skipped++
 			continue
 		}
+		if point.number%every != options.First%every {
+			continue
+		}
 		c.report.Points++
-		for _, way := range ways {
+		for _, way := range options.Ways {
 			if err := c.disturb(disturbance{way: way, call: point.number}); err != nil {
 				return c.report, err
 			}
@@ -214,152 +219,4 @@ func (c *crashes) found(d disturbance, got told, violations ...Violation) {
 		where = c.calls[d.call-1].op
 	}
 	c.report.Findings = append(c.report.Findings, CrashFinding{d.way, d.call, where, violations, got.trail})
-}
-
-// telling is one run of a story, with a recorder.
-type telling struct {
-	disturbance disturbance
-	mutant      *Mutant
-	history     History
-	recorder    *recorder
-	logs        logs
-	story       *scenario.Story
-	calls       []crashPoint
-	struck      bool
-}
-
-func (t *telling) options() scenario.Options {
-	return scenario.Options{
-		Begin: t.begin, Fault: t.fault, Lenient: true, Settle: settleTime, Evidence: sink.NewEvidence(nil),
-		Store: func(inner ports.WorkspaceStore) ports.WorkspaceStore {
-			inner = t.recorder.store(inner)
-			if t.mutant != nil {
-				inner = t.mutant.Store(inner)
-			}
-			return inner
-		},
-		Beneath: func(inner ports.CodeRunner) ports.CodeRunner { return t.recorder.beneath(inner) },
-		Above:   func(inner ports.CodeRunner) ports.CodeRunner { return t.recorder.above(inner) },
-		Step: func(step func() (lifecycle.Next, error)) (lifecycle.Next, error) {
-			struck := t.struck
-			next, err := t.recorder.step(t.story.Test(), step)
-			if t.disturbance.woken && t.struck && !struck {
-				next.After = 0
-			}
-			return next, err
-		},
-		Logger: slog.New(&t.logs),
-	}
-}
-
-// begin starts to record.
-func (t *telling) begin(story *scenario.Story) {
-	t.story = story
-	t.recorder = newRecorder(&t.history, story.Clock(), story.World(), story.Plane)
-	t.logs.recorder = t.recorder
-	t.history.Secrets = append(t.history.Secrets, story.Token().Reveal())
-	load := func(id uuid.UUID) {
-		record, err := story.Store().Load(context.Background(), id, ports.Live)
-		if err != nil {
-			t.recorder.changed(id, nil)
-			return
-		}
-		t.recorder.changed(id, &record)
-	}
-	load(story.Test())
-	story.Store().Listen(load)
-}
-
-// fault has the disturbance happen at its call.
-func (t *telling) fault(call faults.Call, planned faults.Fault) faults.Fault {
-	if t.disturbance.call == 0 {
-		t.calls = append(t.calls, crashPoint{number: call.Total, op: call.Op, step: len(t.history.Steps)})
-	}
-	if t.recorder.plane().State == core.ControlPlaneGone {
-		t.recorder.planeGone = true
-	}
-	if call.Total == t.disturbance.call && !t.struck {
-		t.struck = true
-		t.strike(call, &planned)
-	}
-	return t.recorder.called(call, planned)
-}
-
-// strike puts the disturbance beside what the script plans for the call.
-func (t *telling) strike(call faults.Call, planned *faults.Fault) {
-	switch t.disturbance.way {
-	case CrashBefore:
-		planned.Kind = faults.CrashBefore
-	case CrashAfter:
-		after := planned.Afterwards
-		planned.Afterwards = func() {
-			if after != nil {
-				after()
-			}
-			panic(faults.Crash{Call: call})
-		}
-	case LoseAnswer:
-		if planned.Kind == faults.None {
-			planned.Kind = faults.Lose
-		}
-	case LoseRequest:
-		if planned.Kind == faults.None {
-			planned.Kind = faults.Fail
-		}
-	case SecondSteps:
-		planned.Meanwhile = t.second(planned.Meanwhile, 1)
-	case SecondFinishes:
-		planned.Meanwhile = t.second(planned.Meanwhile, 20)
-	}
-}
-
-// second has another engine do steps, as long as it wants the next one at once.
-func (t *telling) second(before func(), steps int) func() {
-	return func() {
-		if before != nil {
-			before()
-		}
-		step, err := t.story.AnotherEngine()
-		if err != nil {
-			panic(err)
-		}
-		t.story.Note("a second engine works on the test")
-		for range steps {
-			if next, err := step(); err != nil || next.Done || next.After > 0 {
-				break
-			}
-		}
-		t.story.Note("the first engine goes on")
-	}
-}
-
-// points are the calls of the run, with those marked that only repeat.
-func (t *telling) points() []crashPoint {
-	byStep := map[int]string{}
-	for _, call := range t.calls {
-		byStep[call.step] += call.op + "\n"
-	}
-	repeats := func(step int) bool {
-		return byStep[step] == byStep[step-1] && byStep[step] == byStep[step-2]
-	}
-	for i := range t.calls {
-		t.calls[i].repeats = repeats(t.calls[i].step)
-	}
-	return t.calls
-}
-
-// end notes what became of the test.
-func (t *telling) end(result *scenario.Result) {
-	w := t.recorder.tests[t.story.Test()]
-	end := End{Test: w.id, Record: w.last, Gone: w.gone, Policy: t.recorder.plane().Policy, PlaneGone: t.recorder.planeGone}
-	st := &w.last.Status
-	end.Stubborn = st.DeleteAttempts >= stubbornAttempts
-	if st.HasMarker() && result.World.Deployment().ID != st.DeploymentID {
-		end.Unreachable = "another deployment answers"
-	}
-	t.recorder.look(&end)
-	t.history.Ends = append(t.history.Ends, end)
-	if t.story.HoldRemoved() {
-		t.history.Excuse(w.id, "somebody removed the hold")
-	}
 }

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"flag"
 	"io/fs"
 	"strings"
 	"sync/atomic"
@@ -11,13 +12,15 @@ import (
 	"github.com/assay-dev/assay/fakes/sim"
 )
 
-func TestCrashAtEveryCall(t *testing.T) {
-	everywhere(t, sim.CrashBefore, sim.CrashAfter)
-}
+var all = flag.Bool("all", false, "disturb the stories at every call and not only at some")
 
-func TestSecondEngineAtEveryCall(t *testing.T) {
-	everywhere(t, sim.SecondSteps, sim.SecondFinishes)
-}
+// some is every how many calls a story is disturbed without -all. Each story begins at
+// another one.
+const some = 23
+
+func TestCrashAtEveryCall(t *testing.T) { everywhere(t, sim.CrashBefore, sim.CrashAfter) }
+
+func TestSecondEngineAtEveryCall(t *testing.T) { everywhere(t, sim.SecondSteps, sim.SecondFinishes) }
 
 // everywhere disturbs every scenario at every call.
 func everywhere(t *testing.T, ways ...sim.Way) {
@@ -27,20 +30,17 @@ func everywhere(t *testing.T, ways ...sim.Way) {
 	}
 	var points, skipped, runs atomic.Int64
 	t.Cleanup(func() {
-		t.Logf("%d stories: %d calls disturbed (%d more only repeat a step), %d runs", len(names), points.Load(), skipped.Load(), runs.Load())
+		t.Logf("%d stories: %d calls disturbed, each in %d ways (%d more calls only repeat a step); %d runs",
+			len(names), points.Load(), len(ways), skipped.Load(), runs.Load())
 	})
-	for _, name := range names {
+	for i, name := range names {
 		t.Run(strings.TrimSuffix(name, ".txt"), func(t *testing.T) {
 			t.Parallel()
-			text, err := fs.ReadFile(scenarios.Files, name)
-			if err != nil {
-				t.Fatal(err)
+			options := sim.CrashOptions{Ways: ways, Every: some, First: i}
+			if *all {
+				options.Every = 1
 			}
-			script, err := scenario.Parse(string(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			report, err := sim.CrashEverywhere(script, nil, ways...)
+			report, err := sim.CrashEverywhere(story(t, name), options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,4 +56,18 @@ func everywhere(t *testing.T, ways ...sim.Way) {
 			}
 		})
 	}
+}
+
+// story reads a scenario file.
+func story(t *testing.T, name string) *scenario.Script {
+	t.Helper()
+	text, err := fs.ReadFile(scenarios.Files, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := scenario.Parse(string(text))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return script
 }

@@ -162,6 +162,29 @@ func (d *dice) event(p *Plan) Event {
 	return e
 }
 
+// conspiracy draws events that together do what chance seldom does: the outcome of a
+// create stays unknown, and until the settle window is over something else keeps it from
+// being found out.
+func (d *dice) conspiracy(p *Plan) []Event {
+	create := Event{Test: d.IntN(len(p.Tests)), What: callFault, Op: faults.CreateWorkspace}
+	create.Kind = one(d, faults.Lose, faults.HangLose, faults.CrashAfter, faults.Late, faults.Fail, faults.CrashBefore)
+	if create.Kind == faults.Late {
+		create.For = d.upTo(time.Minute)
+	}
+	if d.oneIn(4) {
+		create.Kind, create.For = faults.None, 0
+		create.Status, create.Effect = one(d, 400, 401, 403, 406, 409, 429), d.oneIn(2)
+	}
+	unread := Event{What: callFault, Op: faults.FindWorkspace, Kind: faults.Fail, Skip: 1}
+	also := Event{
+		At: p.Tests[create.Test].Arrives + d.upTo(20*time.Second), Test: create.Test,
+		What: one(d, losesRights, losesRights, swaps, swaps, renamesIt, renamesIt, suspendsOwner, losesToken, planeUnready, deletesIt, askToGo,
+			rivalEngine, clockJumps, takesName, planeOther, bystander),
+		For: d.upTo(9 * time.Minute),
+	}
+	return []Event{create, unread, also}
+}
+
 func (d *dice) changeFault(e *Event) {
 	e.What, e.Op = callFault, one(d, changes...)
 	switch d.IntN(5) {
@@ -171,7 +194,10 @@ func (d *dice) changeFault(e *Event) {
 		e.Kind, e.For = faults.Late, d.upTo(time.Minute)
 	default:
 		e.Kind = one(d, faults.Fail, faults.Lose, faults.Lose, faults.Refuse, faults.Hang, faults.HangLose, faults.Mismatch, faults.RateLimit,
-			faults.Unauthorized, faults.CrashBefore, faults.CrashAfter, faults.CrashAfter)
+			faults.RateLimit, faults.Unauthorized, faults.CrashBefore, faults.CrashAfter, faults.CrashAfter)
+		if e.Kind == faults.RateLimit && d.oneIn(2) {
+			e.For = d.upTo(3 * time.Minute)
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/assay-dev/assay/core"
-	"github.com/assay-dev/assay/fakes/faults"
 	"github.com/assay-dev/assay/fakes/world"
 )
 
@@ -16,7 +15,7 @@ import (
 func (s *simulation) happenings() {
 	now := s.clock.Monotonic()
 	for _, t := range s.tests {
-		if t.changed == 0 && t.revision == "" && s.plan.Tests[t.number].Arrives <= now {
+		if !t.arrived && s.plan.Tests[t.number].Arrives <= now {
 			s.arrive(t)
 		}
 	}
@@ -44,7 +43,7 @@ func (s *simulation) arrive(t *testRun) {
 		ID: t.id, Generation: 1, CreatedAt: s.clock.Now(), Spec: s.stage.spec(t.number),
 		DeletionPolicy: s.plan.Tests[t.number].Policy,
 	}, false)
-	t.changed, t.revision = max(s.clock.Monotonic(), 1), s.records.rows[t.id].Revision
+	t.arrived, t.changed, t.revision = true, s.clock.Monotonic(), s.records.rows[t.id].Revision
 	t.due[0] = s.clock.Monotonic()
 	if s.rivals() {
 		t.due[1] = s.clock.Monotonic()
@@ -256,7 +255,7 @@ func (s *simulation) onWorkspace(e Event, id uuid.UUID, people world.People, uni
 	case stopsIt:
 		_, err = people.Stop(workspace)
 	case startsIt:
-		_, err = people.Start(workspace, uuid.Nil)
+		_, err = people.Start(workspace, s.stage.versions[(e.Test+1)%len(s.stage.versions)])
 	case cancelsIt:
 		err = people.Cancel(workspace)
 	case renamesIt:
@@ -275,78 +274,4 @@ func (s *simulation) onNamed(name string, do func(uuid.UUID) error) error {
 		}
 	}
 	return fmt.Errorf("nothing has the name")
-}
-
-// hook says what goes wrong with a call.
-func (s *simulation) hook(call faults.Call) faults.Fault {
-	fault := s.recorder.called(call, s.faultOf(call))
-	if fault.Kind != faults.None || fault.Meanwhile != nil {
-		s.outcome.Faults++
-	}
-	return fault
-}
-
-func (s *simulation) faultOf(call faults.Call) faults.Fault {
-	if s.calm {
-		return faults.Fault{}
-	}
-	for i := range s.windows {
-		e := &s.windows[i].event
-		switch {
-		case e.What == outage && coderCalls[call.Op]:
-			return faults.Fault{Kind: e.Kind}
-		case e.What == planeUnread && call.Op == faults.ReadControlPlane:
-			return faults.Fault{Kind: faults.Fail}
-		}
-	}
-	for i := range s.armed {
-		e := &s.armed[i]
-		if e.Op != call.Op && (e.Op != faults.ReadVersion || call.Op != faults.FindVersion) {
-			continue
-		}
-		if e.Skip > 0 {
-			e.Skip--
-			continue
-		}
-		struck := *e
-		s.armed = append(s.armed[:i:i], s.armed[i+1:]...)
-		return s.fault(call, struck)
-	}
-	return faults.Fault{}
-}
-
-// fault is the fault of one call that an event asks for.
-func (s *simulation) fault(call faults.Call, e Event) faults.Fault {
-	test := s.recorder.current()
-	s.line(test, "*", e.String())
-	switch e.What {
-	case editBefore:
-		return faults.Fault{Meanwhile: func() { s.records.edit(test, func(r *core.Record) { r.Name += "x" }) }}
-	case deleteBefore:
-		return faults.Fault{Meanwhile: func() { s.askToGo(test) }}
-	case slowCall:
-		return faults.Fault{Meanwhile: func() { s.clock.Advance(e.For) }}
-	case rivalBefore:
-		return faults.Fault{Meanwhile: func() { s.rivalSteps(test, 1+int(e.At)%4) }}
-	}
-	fault := faults.Fault{Kind: e.Kind, Delay: e.For}
-	if e.Status != 0 {
-		fault.Kind, fault.Error = faults.Fail, faults.Answer(call, e.Status)
-		if e.Effect && call.Changes {
-			fault.Kind = faults.Lose
-		}
-	}
-	return fault
-}
-
-// rivalSteps has the second engine step within a call of the first.
-func (s *simulation) rivalSteps(test uuid.UUID, steps int) {
-	s.line(test, "*", "the second engine works on the test")
-	for range steps {
-		next, err := s.guarded(1, test, nil)
-		if err != nil || next.Done || next.After > 0 {
-			break
-		}
-	}
-	s.line(test, "*", "the first engine goes on")
 }

@@ -134,12 +134,3 @@ func (h *History) Excuse(test uuid.UUID, why string) {
 	}
 	h.Excused[test] = why
 }
-
-// reset empties the history and keeps its memory.
-func (h *History) reset() {
-	clear(h.Excused)
-	*h = History{
-		Stored: h.Stored[:0], Sent: h.Sent[:0], Made: h.Made[:0], Steps: h.Steps[:0],
-		Texts: h.Texts[:0], Ends: h.Ends[:0], Secrets: h.Secrets[:0], Excused: h.Excused,
-	}
-}

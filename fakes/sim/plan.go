@@ -76,6 +76,9 @@ func NewPlan(seed uint64) *Plan {
 	for range d.pick(0, 1, 2, 3, 3, 4, 5, 8, 12) {
 		p.Events = append(p.Events, d.event(p))
 	}
+	if d.oneIn(4) {
+		p.Events = append(p.Events, d.conspiracy(p)...)
+	}
 	slices.SortStableFunc(p.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	return p
 }
@@ -127,7 +130,7 @@ func (d *dice) test() TestPlan {
 
 func (d *dice) startBuild() world.BuildPlan {
 	build := world.BuildPlan{
-		Queue: d.upTo(3 * time.Second), Run: d.upTo(40 * time.Second), Log: canary + " log", Error: canary + " apply",
+		Queue: d.upTo(3 * time.Second), Run: d.upTo(25 * time.Second), Log: canary + " log", Error: canary + " apply",
 		Cancel:     d.upTo(5 * time.Second),
 		CanceledAs: one(d, world.CancelsCleanly, world.CancelsCleanly, world.CancelFails, world.CancelHangs),
 	}

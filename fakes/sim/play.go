@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -15,8 +14,6 @@ import (
 	"github.com/assay-dev/assay/fakes/faults"
 	"github.com/assay-dev/assay/fakes/planes"
 	"github.com/assay-dev/assay/fakes/runner"
-	"github.com/assay-dev/assay/fakes/scenario"
-	"github.com/assay-dev/assay/fakes/sink"
 	"github.com/assay-dev/assay/fakes/world"
 	"github.com/assay-dev/assay/ports"
 )
@@ -48,8 +45,11 @@ type Outcome struct {
 	Trail []string
 	// What there was of each.
 	Steps, Requests, Faults, Crashes int
-	// Reasons counts the verdicts by their reasons.
+	// Reasons counts how tests ended: the last reason, and that of WorkspaceDeleted.
 	Reasons map[string]int
+	// Excused counts the tests to which something happened that is not promised to be
+	// survived, by what it was.
+	Excused map[string]int
 }
 
 // Play runs a plan. A mutant is nil but in tests of the invariants themselves.
@@ -63,7 +63,10 @@ func Play(plan *Plan, withTrail bool, mutant *Mutant) *Outcome {
 	outcome := &s.outcome
 	outcome.Violations = append(outcome.Violations, Judge(&s.history)...)
 	outcome.Steps = len(s.history.Steps)
-	outcome.Reasons = map[string]int{}
+	outcome.Reasons, outcome.Excused = map[string]int{}, map[string]int{}
+	for _, why := range s.history.Excused {
+		outcome.Excused[why]++
+	}
 	for i := range s.history.Steps {
 		outcome.Requests += s.history.Steps[i].Calls
 	}
@@ -114,7 +117,8 @@ type testRun struct {
 	due   [2]time.Duration
 	watch uuid.UUID
 	// shown is the workspace as its stream delivered it last.
-	shown *core.Workspace
+	shown   *core.Workspace
+	arrived bool
 	// changed is when the record last changed.
 	changed  time.Duration
 	revision string
@@ -177,78 +181,6 @@ func (s *simulation) renewToken(user uuid.UUID) {
 	s.token = core.NewSecret(token)
 }
 
-// startEngine starts an engine that remembers nothing.
-func (s *simulation) startEngine(i int) {
-	store := s.injector.Store(s.recorder.store(s.records))
-	if s.mutant.Store != nil {
-		store = s.mutant.Store(store)
-	}
-	timings := options
-	if s.mutant.Options != nil {
-		timings = *s.mutant.Options
-	}
-	config := lifecycle.Config{
-		Store: store, ControlPlanes: s.injector.ControlPlanes(s.planes), Dial: s.dial, Clock: s.clock, Random: randomBytes{s.random},
-		Sink: s.injector.Sink(sinkFunc(s.transition)), Logger: slog.New(&logs{recorder: s.recorder}), Options: timings,
-	}
-	if s.plan.Evidence {
-		config.Evidence = s.injector.Evidence(sink.NewEvidence(nil))
-	}
-	engine, err := lifecycle.New(config)
-	if err != nil {
-		panic(err) // nothing that a seed decides
-	}
-	s.engines[i] = engine
-}
-
-func (s *simulation) dial(connection core.Connection) (ports.CodeRunner, error) {
-	inner := s.recorder.beneath(runner.WithToken(s.world, connection.Token))
-	outer := s.recorder.above(s.injector.CodeRunner(inner))
-	if s.mutant.Coder != nil {
-		outer = s.mutant.Coder(outer)
-	}
-	return outer, nil
-}
-
-// randomBytes is a source of random bytes.
-type randomBytes struct{ *rand.Rand }
-
-func (r randomBytes) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = byte(r.Uint32())
-	}
-	return len(p), nil
-}
-
-// sinkFunc is a ports.StatusSink.
-type sinkFunc func(core.StoredTransition)
-
-// Transition implements ports.StatusSink.
-func (f sinkFunc) Transition(transition core.StoredTransition) { f(transition) }
-
-func (s *simulation) transition(tr core.StoredTransition) {
-	if s.trail == nil {
-		return
-	}
-	for _, line := range scenario.Lines(tr) {
-		s.line(tr.After.ID, " ", line)
-	}
-}
-
-// line writes a line of the trail.
-func (s *simulation) line(test uuid.UUID, mark, text string) {
-	if s.trail == nil {
-		return
-	}
-	who := "   "
-	for _, t := range s.tests {
-		if t.id == test {
-			who = fmt.Sprintf("#%d ", t.number)
-		}
-	}
-	*s.trail = append(*s.trail, fmt.Sprintf("%s %s %s%s", clockTime(s.clock.Monotonic()), mark, who, text))
-}
-
 // play lets everything go wrong, then settles the world, in both deployments, and looks
 // at what is left.
 func (s *simulation) play() {
@@ -300,7 +232,7 @@ func (s *simulation) next(now time.Duration) (at time.Duration, worldEvent bool)
 	for _, t := range s.tests {
 		at = min(at, t.due[0], t.due[1])
 		watching = watching || t.watch != uuid.Nil
-		if t.revision == "" && t.changed == 0 {
+		if !t.arrived {
 			at = min(at, s.plan.Tests[t.number].Arrives)
 		}
 	}
@@ -333,66 +265,4 @@ func (s *simulation) wakeAll() {
 	for _, t := range s.tests {
 		t.due[0], t.changed = s.clock.Monotonic(), s.clock.Monotonic()
 	}
-}
-
-// step has an engine do a step of a test.
-func (s *simulation) step(engine int, t *testRun) {
-	next, err := s.guarded(engine, t.id, s.delivered(engine, t))
-	now := s.clock.Monotonic()
-	if row := s.records.rows[t.id]; row != nil && row.Revision != t.revision {
-		t.revision, t.changed = row.Revision, now
-	}
-	if t.atOnce++; next.After > 0 || err != nil {
-		t.atOnce = 0
-	}
-	switch {
-	case err != nil, t.atOnce > spins:
-		t.due[engine], t.atOnce = now+time.Second, 0
-	case next.Done:
-		t.due[engine] = never
-	default:
-		t.due[engine] = now + next.After
-	}
-	if engine == 0 {
-		t.watch = next.Watch
-		if err != nil || next.Done {
-			t.watch = uuid.Nil
-		}
-	}
-}
-
-// delivered is what a stream hands to a step: mostly nothing, sometimes the workspace as
-// it is, or as it was.
-func (s *simulation) delivered(engine int, t *testRun) *core.Workspace {
-	if t.watch == uuid.Nil || engine != 0 || s.random.IntN(3) > 0 {
-		return nil
-	}
-	if t.shown != nil && t.shown.ID == t.watch && s.random.IntN(4) == 0 {
-		return t.shown
-	}
-	workspace, err := s.direct.Workspace(context.Background(), t.watch)
-	if err != nil {
-		return nil
-	}
-	t.shown = &workspace
-	return t.shown
-}
-
-// guarded does a step; a crash loses the engine, and a new one starts.
-func (s *simulation) guarded(engine int, test uuid.UUID, seen *core.Workspace) (next lifecycle.Next, err error) {
-	defer func() {
-		switch crash := recover().(type) {
-		case nil:
-		case faults.Crash:
-			s.outcome.Crashes++
-			s.line(test, "*", "engine "+fmt.Sprint(engine)+" crashes: "+crash.Call.Op)
-			s.startEngine(engine)
-			next, err = lifecycle.Next{}, nil
-		default:
-			panic(crash)
-		}
-	}()
-	return s.recorder.step(test, func() (lifecycle.Next, error) {
-		return s.engines[engine].Step(context.Background(), test, seen)
-	})
 }

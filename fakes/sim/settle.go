@@ -40,11 +40,8 @@ func (s *simulation) atRest(now time.Duration) bool {
 
 func (s *simulation) testAtRest(t *testRun, now time.Duration) bool {
 	record := s.records.rows[t.id]
-	if record == nil {
-		return t.due[0] == never || t.changed > 0
-	}
-	if t.due[0] == never {
-		return true
+	if record == nil || t.due[0] == never {
+		return t.arrived
 	}
 	st := &record.Status
 	settledFor := now - t.changed
@@ -61,15 +58,21 @@ func (s *simulation) testAtRest(t *testRun, now time.Duration) bool {
 	case gone.Reason == core.ReasonControlPlaneUnavailable:
 		return settledFor > 2*options.SettleWindow
 	default:
-		return st.DeleteAttempts >= 5 && s.stubborn(st)
+		return st.DeleteAttempts >= 5 && s.stubborn(st.WorkspaceID)
 	}
 }
 
-// stubborn tells whether no delete build of the test's version ever succeeds.
-func (s *simulation) stubborn(st *core.Status) bool {
-	for i, version := range s.stage.versions {
-		if version == st.TemplateVersionID {
-			return s.plan.Tests[i].Stubborn
+// stubborn tells whether the workspace lives and no delete build of the version that was
+// built last ever succeeds.
+func (s *simulation) stubborn(workspace uuid.UUID) bool {
+	for _, ws := range s.world.EveryLive() {
+		if ws.ID != workspace {
+			continue
+		}
+		for i, version := range s.stage.versions {
+			if version == ws.Latest.Version {
+				return s.plan.Tests[i].Stubborn
+			}
 		}
 	}
 	return false
@@ -90,7 +93,7 @@ func (s *simulation) judgeEnds(tests []*testRun) (elsewhere []*testRun) {
 			continue
 		}
 		end := End{Test: t.id, Record: w.last, Gone: w.gone, Policy: s.plane().Policy, PlaneGone: s.recorder.planeGone}
-		end.Stubborn = s.stubborn(st)
+		end.Stubborn = s.stubborn(st.WorkspaceID)
 		s.recorder.look(&end)
 		s.history.Ends = append(s.history.Ends, end)
 	}

@@ -95,7 +95,9 @@ func (s *stage) version(number int) uuid.UUID {
 		Stop: []world.BuildPlan{{Run: 3 * time.Second}},
 	})
 	if t.Prebuilt {
-		s.prebuild(number)
+		if _, err := s.prebuild(number); err != nil {
+			panic(err) // nothing that a seed decides
+		}
 	}
 	return v.ID
 }

@@ -7,7 +7,9 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"sync/atomic"
+	"regexp"
+	"strings"
+	"sync"
 
 	"github.com/coder/coder/v2/codersdk"
 
@@ -62,22 +64,28 @@ func ready(build codersdk.WorkspaceBuild) bool {
 	return agents > 0 && build.Job.Status == codersdk.ProvisionerJobSucceeded
 }
 
-// countRequests counts the requests of one passing test on their way to Coder.
-func (b *bench) countRequests(ctx context.Context, token string, more ...string) (int, error) {
+// names are the parts of a path that differ from run to run.
+var names = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|ktt-[0-9a-f]{28}|passing-[a-z0-9]+`)
+
+// countRequests lists the requests of one passing test on their way to Coder.
+func (b *bench) countRequests(ctx context.Context, token string, more ...string) ([]string, error) {
 	target, err := url.Parse(b.bed.URL)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	var count atomic.Int64
+	var mu sync.Mutex
+	var requests []string
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.FlushInterval = -1 // events pass at once
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		count.Add(1)
+		mu.Lock()
+		requests = append(requests, r.Method+" "+names.ReplaceAllString(strings.TrimPrefix(r.URL.Path, "/api/v2"), "*"))
+		mu.Unlock()
 		proxy.ServeHTTP(w, r)
 	}))
 	defer server.Close()
 	if err := b.assay(ctx, server.URL, token, more...); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return int(count.Load()), nil
+	return requests, nil
 }

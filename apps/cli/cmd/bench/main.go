@@ -37,8 +37,8 @@ type numbers struct {
 	RatioMax float64 `json:"ratioMax"`
 	// Requests to Coder for one passing test by the tester's own token, and by an
 	// operator's token for a tester.
-	RequestsOwnToken int `json:"requestsOwnToken"`
-	RequestsOperator int `json:"requestsOperator"`
+	RequestsOwnToken []string `json:"requestsOwnToken"`
+	RequestsOperator []string `json:"requestsOperator"`
 	// StartupSeconds is the median wall time of "assay version".
 	StartupSeconds float64 `json:"startupSeconds"`
 	BinaryBytes    int64   `json:"binaryBytes"`
@@ -51,8 +51,9 @@ func main() {
 	file := flag.String("json", "", "also write the numbers to this `FILE`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *pairs, *file); err != nil {
+	err := run(ctx, *pairs, *file)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -74,7 +75,11 @@ func run(ctx context.Context, pairs int, file string) error {
 	if b.bed, err = testbed.Start(ctx, testbed.Options{Log: os.Stderr}); err != nil {
 		return err
 	}
-	defer b.bed.Close()
+	defer func() {
+		if err := b.bed.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "bench: close the test bed:", err)
+		}
+	}()
 	if err := b.prepare(ctx); err != nil {
 		return err
 	}
@@ -202,8 +207,8 @@ func printTable(out io.Writer, n numbers) error {
 		{"assay run, one passing test", fmt.Sprintf("%.2f s", n.AssaySeconds), fmt.Sprintf("median of %d", n.Pairs)},
 		{"the same by bare API calls", fmt.Sprintf("%.2f s", n.BareSeconds), fmt.Sprintf("median of %d", n.Pairs)},
 		{"ratio", fmt.Sprintf("%.3f", n.Ratio), fmt.Sprintf("median of the pairs, %.3f to %.3f", n.RatioMin, n.RatioMax)},
-		{"requests to Coder, own token", n.RequestsOwnToken, "one passing test"},
-		{"requests to Coder, operator's token", n.RequestsOperator, "one passing test"},
+		{"requests to Coder, own token", len(n.RequestsOwnToken), "one passing test"},
+		{"requests to Coder, operator's token", len(n.RequestsOperator), "one passing test"},
 		{"start-up (assay version)", fmt.Sprintf("%.0f ms", n.StartupSeconds*1000), "median of 20"},
 		{"size of the binary", fmt.Sprintf("%.1f MB", float64(n.BinaryBytes)/1e6), n.Platform},
 	} {

@@ -1,0 +1,6 @@
+//go:build !race
+
+package sim_test
+
+// seeds is how many plans TestSeeds plays.
+const seeds = 2000
