@@ -39,12 +39,12 @@ func TestCreateAccepted(t *testing.T) {
 }
 
 func TestCreateRefused(t *testing.T) {
-	// clear is what the reads find after a refusal that had no effect.
-	clear := []edit{seeNoName, seeOwned()}
+	// nothingThere is what the reads find after a refusal that had no effect.
+	nothingThere := []edit{seeNoName, seeOwned()}
 	occupied := []edit{seeName(foreign()), seeOwned(foreign())}
 	and := func(edits []edit, more ...edit) []edit { return append(append([]edit(nil), edits...), more...) }
 	readsFail := []edit{func(in *Input) { in.Seen.Name = failing[core.NameLookup](unavailable) }}
-	listFails := and(clear, func(in *Input) { in.Seen.Owned = failing[[]core.Workspace](unavailable) })
+	listFails := and(nothingThere, func(in *Input) { in.Seen.Owned = failing[[]core.Workspace](unavailable) })
 	lookAlike := []edit{seeNoName, seeOwned(renamed())}
 
 	for _, refusal := range []struct {
@@ -68,16 +68,16 @@ func TestCreateRefused(t *testing.T) {
 		{"401", unauthorized, []row{
 			{why: "our name is read first", want: "read name"},
 			{why: "then the owner's list", given: []edit{seeNoName}, want: "read owned"},
-			{why: "nothing there: the marker is cleared", given: clear, want: "Pending OperatorAccessNotReady after 15s", says: "renew the operator's token"},
+			{why: "nothing there: the marker is cleared", given: nothingThere, want: "Pending OperatorAccessNotReady after 15s", says: "renew the operator's token"},
 			{why: "the reads fail: the marker stays, the answer is noted", given: readsFail, want: "Running ConfirmingCreate marker(401) after 5s"},
 			{why: "somebody else has the name: the next pass says so", given: occupied, want: "Pending OperatorAccessNotReady after 15s"},
 		}},
 		{"406", importing, []row{
-			{why: "the version still imports", given: clear, want: "Pending TemplateVersionImporting after 15s"},
+			{why: "the version still imports", given: nothingThere, want: "Pending TemplateVersionImporting after 15s"},
 			{why: "a look-alike: the marker stays", given: lookAlike, want: "Running ConfirmingCreate marker(406) after 5s", says: workspaceID.String()},
 		}},
 		{"429", limited, []row{
-			{why: "too many requests: as long as Coder says", given: clear, want: "Pending CreateRetrying after 1m30s"},
+			{why: "too many requests: as long as Coder says", given: nothingThere, want: "Pending CreateRetrying after 1m30s"},
 			{why: "also where the reads fail", given: readsFail, want: "Running ConfirmingCreate marker(429) after 5s"},
 			{
 				why: "or are too many themselves", want: "Running ConfirmingCreate marker(429) after 1m30s",
@@ -96,7 +96,7 @@ func TestCreateRefused(t *testing.T) {
 				says: "remove or rename the owner's workspace " + ourName,
 			},
 			{why: "but a look-alike beside it keeps the marker", given: []edit{seeName(foreign()), seeOwned(foreign(), renamed())}, want: "Running ConfirmingCreate marker(409) after 5s"},
-			{why: "nothing has the name any more: the marker stays", given: clear, want: "Running ConfirmingCreate marker(409) after 5s"},
+			{why: "nothing has the name any more: the marker stays", given: nothingThere, want: "Running ConfirmingCreate marker(409) after 5s"},
 			{why: "it was another copy of our own request", given: []edit{seeName(ours())}, want: "Running WaitingForBuild workspace after 5s"},
 			{
 				why: "ours, and deleted already", given: []edit{seeName(func() core.Workspace { w := ours(); w.Deleted = true; return w }())},
@@ -106,20 +106,20 @@ func TestCreateRefused(t *testing.T) {
 		}},
 
 		{"400", rejected, []row{
-			{why: "Coder refuses the template's workspace", given: clear, want: "Failed CreateRejected TemplateFailed True/NotCreated marker(400) after 0s", says: "HTTP 400: bad"},
+			{why: "Coder refuses the template's workspace", given: nothingThere, want: "Failed CreateRejected TemplateFailed True/NotCreated marker(400) after 0s", says: "HTTP 400: bad"},
 			{why: "so it does beside somebody else's", given: occupied, want: "Failed CreateRejected TemplateFailed True/NotCreated marker(400) after 0s"},
 			{why: "the reads fail: rejected, but cleanup settles the rest", given: readsFail, want: "Failed CreateRejected TemplateFailed Unknown/CreateOutcomeUnknown marker(400) after 0s"},
 			{why: "the list cannot be read: the same", given: listFails, want: "Failed CreateRejected TemplateFailed Unknown/CreateOutcomeUnknown marker(400) after 0s"},
 			{why: "a look-alike: the same", given: lookAlike, want: "Failed CreateRejected TemplateFailed Unknown/CreateOutcomeUnknown marker(400) after 0s"},
 			{why: "a copy of it was accepted after all", given: []edit{seeName(ours())}, want: "Running WaitingForBuild workspace after 5s"},
 			{
-				why: "a verdict reached in this step stands, deadline or not", given: and(clear, now(time.Hour)),
+				why: "a verdict reached in this step stands, deadline or not", given: and(nothingThere, now(time.Hour)),
 				want: "Failed CreateRejected TemplateFailed True/NotCreated marker(400) after 0s",
 			},
 		}},
-		{"403", forbidden, []row{{why: "no rights: not the template's fault", given: clear, want: "Failed CreateRejected Inconclusive True/NotCreated marker(403) after 0s"}}},
-		{"404", notFound, []row{{why: "nor is what cannot be found", given: clear, want: "Failed CreateRejected Inconclusive True/NotCreated marker(404) after 0s"}}},
-		{"410", gone, []row{{why: "410 is another 4xx", given: clear, want: "Failed CreateRejected Inconclusive True/NotCreated marker(410) after 0s"}}},
+		{"403", forbidden, []row{{why: "no rights: not the template's fault", given: nothingThere, want: "Failed CreateRejected Inconclusive True/NotCreated marker(403) after 0s"}}},
+		{"404", notFound, []row{{why: "nor is what cannot be found", given: nothingThere, want: "Failed CreateRejected Inconclusive True/NotCreated marker(404) after 0s"}}},
+		{"410", gone, []row{{why: "410 is another 4xx", given: nothingThere, want: "Failed CreateRejected Inconclusive True/NotCreated marker(410) after 0s"}}},
 	} {
 		t.Run(refusal.name, func(t *testing.T) {
 			for i := range refusal.rows {

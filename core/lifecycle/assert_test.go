@@ -11,7 +11,7 @@ import (
 )
 
 func TestAssertions(t *testing.T) {
-	unpinned := func(clear func(*core.Pins)) edit { return func(in *Input) { clear(&in.Record.Status.Pins) } }
+	unpinned := func(unpin func(*core.Pins)) edit { return func(in *Input) { unpin(&in.Record.Status.Pins) } }
 	const noPins = "error: assertion failed: a create marker is recorded without all pins"
 	decide(t, marked, []row{
 		{

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,7 +118,7 @@ func TestLiveReads(t *testing.T) {
 		r.planes.Lag(true)
 		r.planes.Edit("main", func(plane *core.ControlPlane) { plane.Connection.Token = core.NewSecret("renewed") })
 		r.step()
-		want := append(decided[:5:5], "load live", "plane live", "deployment", "operator", "workspace", "save BuildFailed", "> delete", "save BuildFailed")
+		want := slices.Concat(decided[:5], []string{"load live", "plane live", "deployment", "operator", "workspace", "save BuildFailed", "> delete", "save BuildFailed"})
 		r.did(want...)
 	})
 	t.Run("a cache cannot call a control plane gone", func(t *testing.T) {

@@ -126,11 +126,13 @@ func TestResolveInputs(t *testing.T) {
 		},
 		{
 			why: "it refuses some: they are named, their values never", want: "Failed ParametersInvalid TemplateFailed True/NotCreated after 0s",
-			says: "correct the parameters: unknown colour, missing size, refused region, unknown preset large",
+			says: "correct the parameters: unknown flavor, missing size, refused region, unknown preset large",
 			given: []edit{func(in *Input) {
 				in.Seen.Parameters = done(core.ParameterReport{Problems: []core.ParameterProblem{
-					{Name: "colour", Kind: core.ParameterUnknown}, {Name: "size", Kind: core.ParameterMissing},
-					{Name: "region", Kind: core.ParameterRefused}, {Name: "large", Kind: core.PresetUnknown},
+					{Name: "flavor", Kind: core.ParameterUnknown},
+					{Name: "size", Kind: core.ParameterMissing},
+					{Name: "region", Kind: core.ParameterRefused},
+					{Name: "large", Kind: core.PresetUnknown},
 				}})
 			}},
 		},

@@ -14,10 +14,6 @@ import (
 
 var all = flag.Bool("all", false, "disturb the stories at every call and not only at some")
 
-// some is every how many calls a story is disturbed without -all. Each story begins at
-// another one.
-const some = 23
-
 func TestCrashAtEveryCall(t *testing.T) { everywhere(t, sim.CrashBefore, sim.CrashAfter) }
 
 func TestSecondEngineAtEveryCall(t *testing.T) { everywhere(t, sim.SecondSteps, sim.SecondFinishes) }

@@ -2,5 +2,12 @@
 
 package sim_test
 
-// seeds is how many plans TestSeeds plays.
-const seeds = 2000
+// How much the tests do; cmd/sim and the flag -all do more.
+const (
+	// seeds is how many plans TestSeeds plays.
+	seeds = 2000
+	// some is every how many calls a story is disturbed. Each begins at another one.
+	some = 23
+	// varied is how many plans TestEverythingHappens plays.
+	varied = 1500
+)
