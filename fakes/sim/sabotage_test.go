@@ -198,7 +198,7 @@ func TestSabotageByRestart(t *testing.T) {
 			return record
 		}
 	})}
-	report, err := sim.CrashEverywhere(story(t, "010-pass.txt"), sim.CrashOptions{Ways: []sim.Way{sim.CrashAfter}, Mutant: mutant})
+	report, err := sim.CrashEverywhere(story(t, "010-pass.txt"), sim.CrashOptions{Ways: []sim.Way{sim.CrashAfter}, Every: 5, Mutant: mutant})
 	if err != nil {
 		t.Fatal(err)
 	}
