@@ -20,7 +20,7 @@ GENERATORS ?= moq
 CROSS ?= darwin/arm64 darwin/amd64 windows/amd64
 # Which Go benchmarks `make bench` runs, and what it hands to apps/cli/cmd/bench.
 BENCH ?= .
-BENCH_FLAGS ?=
+BENCH_FLAGS ?= -json bin/bench.json
 # How many seeds `make sim` plays.
 SEEDS ?= 100000
 
@@ -72,11 +72,12 @@ scenarios: ## rewrite the expected trails of the scenario files from what the co
 .PHONY: sim
 sim: ## play SEEDS random runs, and crash every scenario at every call; check the invariants
 	$(GO) run ./fakes/sim/cmd/sim -seeds $(SEEDS)
-	$(GO) test ./fakes/sim -run AtEveryCall -count=1 -timeout 1h -all
+	$(GO) run ./fakes/sim/cmd/sim -stories
 
 .PHONY: bench
 bench: ## the Go benchmarks (BENCH is a pattern), then assay against bare API calls on a real Coder
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+	@mkdir -p bin
 	$(GO) run ./apps/cli/cmd/bench $(BENCH_FLAGS)
 
 .PHONY: cross

@@ -8,6 +8,9 @@
 // and its files go with it, also when that program is killed: see the package
 // supervise.
 //
+// A bed runs as root or as anybody else. Agents run their scripts with the
+// login shell of the user, so an account without one sees every script fail.
+//
 // The environment decides where things come from:
 //
 //   - ASSAY_E2E=1 lets [Require] start a bed; tests are skipped without it.

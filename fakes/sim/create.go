@@ -8,9 +8,11 @@ import (
 
 // oneCreate (I3): no create request is sent while an earlier one of the same test can
 // still have taken effect. It looks at the truth, which the simulation knows: an earlier
-// create that made a workspace, or one that is still on its way. And it looks at the
-// announcement: at the moment of sending, the stored record has a create marker that no
-// other create was sent under, so that a crash can be told from "nothing was sent".
+// create that made a workspace, or one that is still on its way. (A workspace that was
+// renamed and then deleted before the first read that succeeded is beyond any proof, and
+// harmless.) And it looks at the announcement: at the moment of sending, the stored record
+// has a create marker that no other create was sent under, so that a crash can be told
+// from "nothing was sent".
 func oneCreate(h *History) []Violation {
 	var f findings
 	under := map[uuid.UUID]bool{}

@@ -21,7 +21,8 @@
 //     for longer than it: delays together stay below the window;
 //   - a copy of a create that takes effect after another copy was answered or took
 //     effect: copies take effect before the answer;
-//   - a hold that somebody removes by hand: excused;
+//   - a hold that somebody removes by hand, and a create that is on its way while the
+//     address begins to lead to another deployment: excused;
 //   - a deployment that lies consistently: no stale answer about who is asked, what may
 //     be read, and the list of workspaces that is the last proof of absence; rights
 //     change between steps, not between two requests of one.

@@ -24,7 +24,7 @@ func (s *simulation) startEngine(i int) {
 	if s.mutant.Store != nil {
 		store = s.mutant.Store(store)
 	}
-	timings := options
+	timings := s.plan.timings()
 	if s.mutant.Options != nil {
 		timings = *s.mutant.Options
 	}

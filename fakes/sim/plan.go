@@ -16,9 +16,9 @@ import (
 // whatever templates print.
 const canary = "c4nary"
 
-// options are the engines' timings: shorter than the defaults, so that a run has fewer
-// steps in which nothing happens.
-var options = lifecycle.Options{
+// brisk are the engines' timings in most runs: a shorter settle window and longer polls
+// than the defaults, so that a run has fewer steps in which nothing happens.
+var brisk = lifecycle.Options{
 	SettleWindow: 4 * time.Minute, RunningPoll: 30 * time.Second, InputsPoll: 30 * time.Second,
 }
 
@@ -37,6 +37,16 @@ type Plan struct {
 	AllowRetain bool
 	// Evidence tells that there is a sink for it.
 	Evidence bool
+	// DefaultTimings has the engines work with the timings that they have by default.
+	DefaultTimings bool
+}
+
+// timings are the engines'.
+func (p *Plan) timings() lifecycle.Options {
+	if p.DefaultTimings {
+		return lifecycle.Options{}.WithDefaults()
+	}
+	return brisk
 }
 
 // TestPlan is one test of a plan, with the template version that it tests.
@@ -68,7 +78,7 @@ func NewPlan(seed uint64) *Plan {
 	d := &dice{rand.New(rand.NewPCG(seed, 0xa55a))}
 	p := &Plan{
 		Seed: seed, OwnWorkspaces: d.oneIn(8), OrganizationAdmin: d.oneIn(8), Classic: d.oneIn(4),
-		ForbidCancel: d.oneIn(6), AllowRetain: d.oneIn(4), Evidence: d.oneIn(4),
+		ForbidCancel: d.oneIn(6), AllowRetain: d.oneIn(4), Evidence: d.oneIn(4), DefaultTimings: d.oneIn(25),
 	}
 	for range d.pick(1, 1, 1, 1, 1, 1, 2, 2, 3, 5) {
 		p.Tests = append(p.Tests, d.test())
@@ -179,8 +189,8 @@ func (d *dice) agent() world.AgentPlan {
 
 // String is the plan for a person.
 func (p *Plan) String() string {
-	text := fmt.Sprintf("seed %d: own-workspaces=%t organization-admin=%t classic=%t forbid-cancel=%t allow-retain=%t evidence=%t\n",
-		p.Seed, p.OwnWorkspaces, p.OrganizationAdmin, p.Classic, p.ForbidCancel, p.AllowRetain, p.Evidence)
+	text := fmt.Sprintf("seed %d: own-workspaces=%t organization-admin=%t classic=%t forbid-cancel=%t allow-retain=%t evidence=%t default-timings=%t\n",
+		p.Seed, p.OwnWorkspaces, p.OrganizationAdmin, p.Classic, p.ForbidCancel, p.AllowRetain, p.Evidence, p.DefaultTimings)
 	for i, t := range p.Tests {
 		if t.Dropped {
 			continue

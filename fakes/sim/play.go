@@ -148,7 +148,7 @@ func newSimulation(plan *Plan, mutant *Mutant) *simulation {
 	s.stage = set(s.world, plan)
 	s.records = &records{clock: c, rows: map[uuid.UUID]*core.Record{}}
 	s.recorder = newRecorder(&s.history, c, s.world, s.plane)
-	s.recorder.settleWindow = options.SettleWindow
+	s.recorder.settleWindow = plan.timings().SettleWindow
 	s.records.changed = s.recorder.changed
 	s.history.Secrets = append(s.history.Secrets, canary)
 	s.injector = faults.New(c, s.hook)

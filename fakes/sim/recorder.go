@@ -138,10 +138,14 @@ func (r *recorder) sent(s Sent) {
 	r.history.Sent = append(r.history.Sent, s)
 }
 
-// earlier says why an earlier create can still take effect or has done so.
+// earlier says why an earlier create can still take effect or has done so. A workspace
+// that was renamed and then deleted does not count: no read can find it, and nothing is
+// left of it.
 func (r *recorder) earlier(w *witness) string {
-	if len(w.made) > 0 {
-		return "an earlier one made workspace " + w.made[0].String()
+	for _, id := range w.made {
+		if r.world.Lives(id) || r.world.NameOf(id) == core.WorkspaceName(w.id) {
+			return "an earlier one made workspace " + id.String()
+		}
 	}
 	for _, until := range w.underWay {
 		if until > r.clock.Monotonic() {

@@ -8,4 +8,6 @@ const (
 	seeds  = 150
 	some   = 311
 	varied = 0
+	// stories is every how many stories are disturbed.
+	stories = 7
 )

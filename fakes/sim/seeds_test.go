@@ -2,7 +2,7 @@
 
 package sim_test
 
-// How much the tests do; cmd/sim and the flag -all do more.
+// How much the tests do; cmd/sim does more.
 const (
 	// seeds is how many plans TestSeeds plays.
 	seeds = 2000
@@ -10,4 +10,6 @@ const (
 	some = 23
 	// varied is how many plans TestEverythingHappens plays.
 	varied = 1500
+	// stories is every how many stories are disturbed.
+	stories = 1
 )

@@ -50,13 +50,13 @@ func (s *simulation) testAtRest(t *testRun, now time.Duration) bool {
 	case !st.Phase.Final() && !record.DeletionRequested():
 		return false
 	case lifecycle.AtRest(*record):
-		return settledFor > 2*options.SettleWindow
+		return settledFor > 2*s.recorder.settleWindow
 	case gone.Status == core.ConditionTrue && !record.Held:
 		return true // only its time to live is left
 	case gone.Reason == core.ReasonCreateOutcomeUnknown:
-		return settledFor > 2*options.SettleWindow
+		return settledFor > 2*s.recorder.settleWindow
 	case gone.Reason == core.ReasonControlPlaneUnavailable:
-		return settledFor > 2*options.SettleWindow
+		return settledFor > 2*s.recorder.settleWindow
 	default:
 		return st.DeleteAttempts >= 5 && s.stubborn(st.WorkspaceID)
 	}

@@ -76,6 +76,7 @@ func simpler(plan *Plan) []func() *Plan {
 		func(p *Plan) *bool { return &p.OwnWorkspaces }, func(p *Plan) *bool { return &p.OrganizationAdmin },
 		func(p *Plan) *bool { return &p.Classic }, func(p *Plan) *bool { return &p.ForbidCancel },
 		func(p *Plan) *bool { return &p.AllowRetain }, func(p *Plan) *bool { return &p.Evidence },
+		func(p *Plan) *bool { return &p.DefaultTimings },
 	} {
 		if *flag(plan) {
 			add(func(p *Plan) { *flag(p) = false })

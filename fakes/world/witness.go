@@ -17,6 +17,16 @@ func (w *World) Lives(workspace uuid.UUID) bool {
 	return ws != nil && !ws.deleted
 }
 
+// NameOf is the name that a workspace has, or had last; empty when there is none.
+func (w *World) NameOf(workspace uuid.UUID) string {
+	w.lock()
+	defer w.unlock()
+	if ws := w.anywhere(workspace); ws != nil {
+		return ws.name
+	}
+	return ""
+}
+
 // DeletedWell tells whether a delete build of the workspace has succeeded.
 func (w *World) DeletedWell(workspace uuid.UUID) bool {
 	w.lock()

@@ -1,4 +1,6 @@
-// Command sim runs simulations of the lifecycle and checks its invariants.
+// Command sim runs simulations of the lifecycle and checks its invariants: random ones,
+// each decided by a seed, or with -stories every scenario file with a disturbance at every
+// call.
 package main
 
 import (
@@ -38,11 +40,15 @@ func run(args []string, out, problems io.Writer) int {
 	from := flags.Uint64("from", 1, "the first seed")
 	replay := flags.Uint64("replay", 0, "run this one seed and print its trail")
 	workers := flags.Int("workers", 2, "how many runs at once")
+	everyStory := flags.Bool("stories", false, "disturb every scenario file at every call instead")
 	most := flags.Int("failures", 3, "give up after this many failing seeds")
 	verbose := flags.Bool("v", false, "print how often each verdict came out")
 	profile := flags.String("cpuprofile", "", "write a CPU profile to this file")
 	if err := flags.Parse(args); err != nil {
 		return 2
+	}
+	if *everyStory {
+		return stories(out, problems, *workers)
 	}
 	if *replay != 0 {
 		return tell(out, *replay)
