@@ -17,7 +17,7 @@ SCENARIO_PACKAGES ?= ./fakes/scenario/...
 # The tools of .tools/go.mod that go:generate lines call by name.
 GENERATORS ?= moq
 # What `make cross` builds the CLI for, without cgo.
-CROSS ?= darwin/arm64 darwin/amd64 windows/amd64
+CROSS ?= darwin/arm64 windows/amd64
 # Which Go benchmarks `make bench` runs, and what it hands to apps/cli/cmd/bench.
 BENCH ?= .
 BENCH_FLAGS ?= -json bin/bench.json

@@ -139,7 +139,9 @@ func TestOwnershipUnknown(t *testing.T) {
 func TestCleanupOfAnUnknownCreate(t *testing.T) {
 	const final = "Failed DeadlineExceeded Inconclusive "
 	settled := []edit{now(settledAt), seeNoName, seeOwned(), func(in *Input) { in.Seen.MayRead = done(true) }}
-	sameAfter := func(in *Input) { in.Seen.DeploymentAfter = done(core.Deployment{ID: deploymentID}) }
+	sameAfter := func(in *Input) {
+		in.Seen.DeploymentAfter, in.Seen.MayReadAfter = done(core.Deployment{ID: deploymentID}), done(true)
+	}
 	decide(t, unanswered, []row{
 		{why: "6: the confirming reads", want: "read name"},
 		{why: "6: adopted, then go on", given: []edit{seeName(ours())}, want: final + "False/CleanupPending workspace after 0s"},

@@ -199,13 +199,8 @@ func (s *step) absence() finding {
 	case owner.Failure != nil:
 		return finding{kind: foundFailure, failure: owner.Failure}
 	}
-	switch mayRead := &s.Seen.MayRead; {
-	case !mayRead.Done:
-		return need(ReadMayRead, st.OrganizationID)
-	case mayRead.Failure != nil:
-		return finding{kind: foundFailure, failure: mayRead.Failure}
-	case !mayRead.Value:
-		return unsettled(slow, "let the operator user read all workspaces of the owner: until then finding no workspace proves nothing")
+	if blind := s.blind(&s.Seen.MayRead, ReadMayRead); blind != nil {
+		return *blind
 	}
 	if like := s.lookAlike(); like != nil {
 		return *like
@@ -218,7 +213,28 @@ func (s *step) absence() finding {
 	case after.Value.ID != st.DeploymentID:
 		return unsettled(slow, "another Coder deployment answered meanwhile: finding no workspace proves nothing")
 	}
+	if blind := s.blind(&s.Seen.MayReadAfter, ReadMayReadAfter); blind != nil {
+		return *blind
+	}
 	return finding{kind: foundAbsent}
+}
+
+// blind reports what keeps this caller from being sure to see every workspace of the
+// owner; nil when it may read them all.
+func (s *step) blind(mayRead *Result[bool], ask ReadKind) *finding {
+	var found finding
+	switch {
+	case !mayRead.Done:
+		found = need(ask, s.next.Status.OrganizationID)
+	case mayRead.Failure != nil:
+		found = finding{kind: foundFailure, failure: mayRead.Failure}
+	case !mayRead.Value:
+		found = unsettled(s.Options.CleanupPoll,
+			"let the operator user read all workspaces of the owner: until then finding no workspace proves nothing")
+	default:
+		return nil
+	}
+	return &found
 }
 
 // lookAlike looks through every live workspace of the owner for one that the test

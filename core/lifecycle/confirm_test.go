@@ -67,6 +67,7 @@ func TestConfirmAbsence(t *testing.T) {
 	sameAfter := func(in *Input) {
 		in.Seen.DeploymentAfter = done(core.Deployment{ID: deploymentID, ServerTime: in.Now})
 	}
+	mayReadAfter := func(in *Input) { in.Seen.MayReadAfter = done(true) }
 	named := func(w core.Workspace, name string) core.Workspace {
 		w.Name = name
 		return w
@@ -157,10 +158,15 @@ func TestConfirmAbsence(t *testing.T) {
 			why: "that is not known now", want: "Running CoderUnavailable marker after 5s",
 			given: []edit{seeOwned(), mayRead, func(in *Input) { in.Seen.DeploymentAfter = failing[core.Deployment](unavailable) }},
 		},
-		{why: "all of that: there is none", given: []edit{seeOwned(), mayRead, sameAfter}, want: proven},
+		{why: "and this caller still sees all", given: []edit{seeOwned(), mayRead, sameAfter}, want: "read may read after"},
+		{
+			why: "a caller that lost its rights while the list was read proves nothing", want: stays,
+			given: []edit{seeOwned(), mayRead, sameAfter, func(in *Input) { in.Seen.MayReadAfter = done(false) }},
+		},
+		{why: "all of that: there is none", given: []edit{seeOwned(), mayRead, sameAfter, mayReadAfter}, want: proven},
 		{
 			why: "a verdict reached in this step stands, deadline or not", want: proven,
-			given: []edit{seeOwned(), mayRead, sameAfter, func(in *Input) { in.Record.Spec.TimeoutSeconds = 1000 }},
+			given: []edit{seeOwned(), mayRead, sameAfter, mayReadAfter, func(in *Input) { in.Record.Spec.TimeoutSeconds = 1000 }},
 		},
 	})
 }
@@ -193,6 +199,7 @@ func TestConfirmANotedRefusal(t *testing.T) {
 				noted(409), longTest, now(settledAt), seeNoName, seeOwned(),
 				func(in *Input) {
 					in.Seen.MayRead, in.Seen.DeploymentAfter = done(true), done(core.Deployment{ID: deploymentID})
+					in.Seen.MayReadAfter = done(true)
 				},
 			},
 		},

@@ -45,6 +45,9 @@ type Engine struct {
 	limited map[uuid.UUID]int
 	// evidenced holds the tests whose evidence this process has handed over.
 	evidenced map[uuid.UUID]bool
+	// moved holds the tests whose last decision was dropped because the record had
+	// changed: a cache that lags would have it taken again and again.
+	moved map[uuid.UUID]bool
 }
 
 // New checks the configuration and fills in defaults. It does no I/O.
@@ -72,6 +75,7 @@ func New(config Config) (*Engine, error) {
 		dialed:    newDialed(config.Dial, config.Clock),
 		limited:   make(map[uuid.UUID]int),
 		evidenced: make(map[uuid.UUID]bool),
+		moved:     make(map[uuid.UUID]bool),
 	}, nil
 }
 
@@ -97,7 +101,7 @@ type Next struct {
 // assertion; nothing is lost, and the step can be repeated. What Coder does wrong
 // is never an error: it is a wait or a verdict in the record.
 func (e *Engine) Step(ctx context.Context, test uuid.UUID, seen *core.Workspace) (Next, error) {
-	record, err := e.config.Store.Load(ctx, test, ports.Cached)
+	record, err := e.config.Store.Load(ctx, test, e.freshness(test))
 	if errors.Is(err, ports.ErrNotFound) {
 		e.forget(test)
 		return Next{Done: true}, nil
@@ -147,157 +151,16 @@ func (e *Engine) forget(test uuid.UUID) {
 	defer e.mu.Unlock()
 	delete(e.limited, test)
 	delete(e.evidenced, test)
+	delete(e.moved, test)
 }
 
-// stepRun is one step on its way.
-type stepRun struct {
-	*Engine
-	in Input
-	// streamed: the workspace in Seen came from a stream.
-	streamed bool
-	// live: record and control plane were read live in this step.
-	live bool
-	// storedAt is the monotonic time at which this step's create marker was stored.
-	storedAt time.Duration
-	// deploymentAt is the monotonic time at which Seen.Deployment was read.
-	deploymentAt time.Duration
-	// decidedAt is the monotonic time of the last decision.
-	decidedAt time.Duration
-	// rateLimited: Coder answered 429 in this step.
-	rateLimited bool
-	lastRead    Read
-}
-
-// step asks for decisions and carries them out until one ends the step.
-func (r *stepRun) step(ctx context.Context) (Next, error) {
-	for {
-		d := r.decide()
-		switch {
-		case d.Err != nil:
-			return Next{}, d.Err
-		case d.Read.Kind != ReadNothing:
-			if err := r.observe(ctx, d.Read); err != nil {
-				return Next{}, err
-			}
-			continue
-		case r.streamed && !mayRestOnStream(&d, &r.in.Record):
-			r.distrustStream()
-			continue
-		case restsOnLiveReads(&d) && !r.live:
-			unchanged, gone, err := r.goLive(ctx)
-			if err != nil || gone {
-				return Next{Done: gone}, err
-			}
-			if !unchanged {
-				continue
-			}
-		}
-		switch result, err := r.store(ctx, &d); {
-		case err != nil:
-			return Next{}, err
-		case result == recordGone:
-			return Next{Done: true}, nil
-		case result == recordMoved && d.Fact:
-			// A fact is applied to what is stored by now, never dropped.
-			gone, err := r.reload(ctx)
-			if gone {
-				r.logLostFact(ctx, &d)
-			}
-			if err != nil || gone {
-				return Next{Done: gone}, err
-			}
-			continue
-		case result == recordMoved:
-			return Next{}, nil
-		}
-		if d.Request != nil {
-			r.send(ctx, d.Request)
-			// What was sent is a fact: it is stored even when the caller gives up.
-			ctx = context.WithoutCancel(ctx)
-			continue
-		}
-		if !d.Continue {
-			r.endStep()
-			// A wait counts from its decision: a slow store must not push it past the deadline.
-			after := max(0, d.After-(r.config.Clock.Monotonic()-r.decidedAt))
-			return Next{Done: d.Done, After: after, Watch: d.Watch}, nil
-		}
+// freshness is how a step loads its record: live after a decision that was dropped.
+func (e *Engine) freshness(test uuid.UUID) ports.Freshness {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.moved[test] {
+		return ports.Cached
 	}
-}
-
-func (r *stepRun) decide() Decision {
-	r.in.Now, r.decidedAt = r.config.Clock.Now(), r.config.Clock.Monotonic()
-	if r.in.Began.IsZero() {
-		r.in.Began = r.in.Now
-	}
-	if own := r.in.Seen.OwnMarker; own != nil {
-		own.Age = r.config.Clock.Monotonic() - r.storedAt
-	}
-	if r.in.Seen.Deployment.Done {
-		r.in.Seen.DeploymentAge = r.config.Clock.Monotonic() - r.deploymentAt
-	}
-	return Decide(r.in)
-}
-
-// mayRestOnStream reports whether a decision may rest on what a stream said: it only
-// waits, and neither notes nor counts a delete build, which events that come late or
-// again would have it do twice.
-func mayRestOnStream(d *Decision, before *core.Record) bool {
-	return d.Waits && d.Record.Status.DeleteBuildID == before.Status.DeleteBuildID
-}
-
-// distrustStream drops what a stream said, so that it is read.
-func (r *stepRun) distrustStream() {
-	r.in.Seen.Workspaces = nil
-	r.streamed = false
-}
-
-// restsOnLiveReads reports whether the decision may not rest on caches (lifecycle
-// section 3).
-func restsOnLiveReads(d *Decision) bool {
-	return d.Request != nil || d.Continue || d.Live || d.Expire || d.Hold == HoldRelease
-}
-
-// goLive reads the record and the control plane live. Where either differs from
-// what the decision rested on, everything is to be read and decided again.
-func (r *stepRun) goLive(ctx context.Context) (unchanged, gone bool, err error) {
-	revision, before := r.in.Record.Revision, r.in.Seen.ControlPlane
-	if gone, err = r.reload(ctx); err != nil || gone {
-		return false, gone, err
-	}
-	r.live = true
-	unchanged = r.in.Record.Revision == revision
-	if before.Done {
-		r.readControlPlane(ctx, r.in.Record.Spec.ControlPlaneRef)
-		after := r.in.Seen.ControlPlane
-		unchanged = unchanged && after.Failure == nil && before.Failure == nil && after.Value == before.Value
-	}
-	if !unchanged {
-		r.in.Seen = Seen{ControlPlane: r.in.Seen.ControlPlane}
-		r.streamed = false
-		r.lastRead = Read{}
-	}
-	return unchanged, false, nil
-}
-
-// reload reads the record live.
-func (r *stepRun) reload(ctx context.Context) (gone bool, err error) {
-	record, err := r.config.Store.Load(ctx, r.in.Record.ID, ports.Live)
-	if errors.Is(err, ports.ErrNotFound) {
-		return true, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("load live: %w", err)
-	}
-	r.in.Record = record
-	return false, nil
-}
-
-// endStep resets the backoff of a test that saw no 429 in this step.
-func (r *stepRun) endStep() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.rateLimited {
-		delete(r.limited, r.in.Record.ID)
-	}
+	delete(e.moved, test)
+	return ports.Live
 }

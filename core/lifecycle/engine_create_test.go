@@ -39,6 +39,11 @@ func TestConflicts(t *testing.T) {
 		if next.After != 0 || next.Done {
 			t.Errorf("next %+v: at once", next)
 		}
+		r.trail = nil
+		r.step()
+		if r.trail[0] != "load live" {
+			t.Errorf("the next step begins with %q: a cache that lags would have it conflict again", r.trail[0])
+		}
 	})
 	t.Run("a decision on a stale record is dropped and acts on nothing", func(t *testing.T) {
 		r := newRig(t, failed())

@@ -90,6 +90,8 @@ func (r *stepRun) ask(ctx context.Context, runner ports.CodeRunner, want Read) {
 			result(r, func() ([]core.Build, error) { return runner.Builds(ctx, want.ID) }))
 	case ReadMayRead:
 		seen.MayRead = result(r, func() (bool, error) { return runner.MayReadWorkspaces(ctx, st.OwnerID, want.ID) })
+	case ReadMayReadAfter:
+		seen.MayReadAfter = result(r, func() (bool, error) { return runner.MayReadWorkspaces(ctx, st.OwnerID, want.ID) })
 	case ReadOwned:
 		seen.Owned = result(r, func() ([]core.Workspace, error) { return runner.OwnedWorkspaces(ctx, seen.Owner.Value) })
 	case ReadDeploymentAfter:

@@ -190,7 +190,7 @@ func TestAbsenceIsReadInOrder(t *testing.T) {
 	r.put(other)
 	r.step()
 	r.did("load cached", "plane cached", "deployment", "operator", "find", "owner", "may read", "owned",
-		"holder", "builds", "holder", "deployment", "save CreateOutcomeUnknown")
+		"holder", "builds", "holder", "deployment", "may read", "save CreateOutcomeUnknown")
 	r.is("Failed CreateOutcomeUnknown Inconclusive True/NotCreated marker")
 }
 

@@ -64,8 +64,10 @@ type Seen struct {
 	Owned Result[[]core.Workspace]
 	// Claimed tells for a workspace whether some record here holds its ID.
 	Claimed map[uuid.UUID]bool
-	// DeploymentAfter is the identity read once more after Owned.
+	// DeploymentAfter and MayReadAfter are read once more after Owned: a list that
+	// another deployment gave, or that shows a caller less than before, proves nothing.
 	DeploymentAfter Result[core.Deployment]
+	MayReadAfter    Result[bool]
 
 	// OwnMarker is set when this very step stored the record's create marker. A
 	// marker found on load is a crash.
@@ -123,6 +125,7 @@ const (
 	ReadOwned
 	ReadClaimed
 	ReadDeploymentAfter
+	ReadMayReadAfter
 )
 
 // Read asks for one observation.
@@ -137,5 +140,5 @@ func (seen *Seen) forgetWorkspaces() {
 	seen.Name = Result[core.NameLookup]{}
 	seen.Workspaces, seen.Builds, seen.Claimed = nil, nil, nil
 	seen.Owned = Result[[]core.Workspace]{}
-	seen.DeploymentAfter = Result[core.Deployment]{}
+	seen.DeploymentAfter, seen.MayReadAfter = Result[core.Deployment]{}, Result[bool]{}
 }

@@ -270,6 +270,8 @@ func (l *life) observe(in *Input, want Read) {
 		}))
 	case ReadMayRead:
 		seen.MayRead = drawn(l, what, func() bool { return l.chance("may", 2) })
+	case ReadMayReadAfter:
+		seen.MayReadAfter = drawn(l, what, func() bool { return l.chance("may", 2) })
 	case ReadOwned:
 		seen.Owned = drawn(l, what, func() []core.Workspace {
 			if l.chance("nothing owned", 2) {

@@ -115,6 +115,7 @@ var readNames = map[ReadKind]string{
 	ReadOrganization: "organization", ReadTemplate: "template", ReadVersion: "version", ReadParameters: "parameters",
 	ReadExternalAuth: "external auth", ReadAttemptID: "attempt ID", ReadName: "name", ReadWorkspace: "workspace",
 	ReadBuilds: "builds", ReadMayRead: "may read", ReadOwned: "owned", ReadClaimed: "claimed", ReadDeploymentAfter: "deployment after",
+	ReadMayReadAfter: "may read after",
 }
 
 // explanation is the message of the condition that the decision is about.
