@@ -109,6 +109,9 @@ func agentsOf(w codersdk.Workspace) string {
 }
 
 func TestVariants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the contract suite and the command line's tests run the same templates")
+	}
 	bed := Require(t)
 	tester, err := newTenant(t.Context(), bed)
 	if err != nil {
