@@ -38,7 +38,7 @@ build: ## build the CLI into bin/assay
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/assay ./apps/cli/cmd/assay
 
 .PHONY: test
-test: ## everything below that can fail, after setting up what it needs (about half an hour, cold)
+test: ## everything below that can fail, after setting up what it needs (the first run builds a real Coder)
 	@.ci/test
 
 .PHONY: test-unit
