@@ -8,14 +8,40 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// explain says what to do about an error of opening the file.
+// explain adds the file and what to do to an error of the file. Other errors, and nil,
+// stay as they are.
 func explain(path string, err error) error {
-	if errors.Is(err, errFromTheFuture) {
-		return fmt.Errorf("state file %s: %w; use that version, or choose another file", path, err)
+	if advice := adviceOn(err); advice != "" {
+		return fmt.Errorf("state file %s: %s: %w", path, advice, err)
 	}
-	advice, ok := map[int]string{
-		sqlite3.SQLITE_NOTADB:   "it is not a state file of assay; choose another file",
-		sqlite3.SQLITE_CORRUPT:  "it is damaged; restore a backup, or move it away and look for workspaces named ktt-* in Coder",
+	return err
+}
+
+// openError is explain for errors of opening, which name the file in any case.
+func openError(path string, err error) error {
+	if adviceOn(err) == "" {
+		return fmt.Errorf("open state file %s: %w", path, err)
+	}
+	return explain(path, err)
+}
+
+const adviceOnDamage = "it is damaged; restore a backup, or move it away and look for workspaces named ktt-* in Coder"
+
+const adviceOnForeign = "it is not a state file of assay; choose another file"
+
+// adviceOn says what to do about an error of the file, empty for other errors.
+func adviceOn(err error) string {
+	switch {
+	case errors.Is(err, errFromTheFuture):
+		return "use a newer version of assay, or choose another file"
+	case errors.Is(err, errDamaged):
+		return adviceOnDamage
+	case errors.Is(err, errForeign):
+		return adviceOnForeign
+	}
+	return map[int]string{
+		sqlite3.SQLITE_NOTADB:   adviceOnForeign,
+		sqlite3.SQLITE_CORRUPT:  adviceOnDamage,
 		sqlite3.SQLITE_READONLY: "it is read-only; make it writable, or choose another file",
 		sqlite3.SQLITE_PERM:     "it may not be used by this user; choose another file",
 		sqlite3.SQLITE_CANTOPEN: "it cannot be opened; choose a path in a folder that you may write to",
@@ -23,10 +49,6 @@ func explain(path string, err error) error {
 		sqlite3.SQLITE_BUSY:     "another process keeps it locked; end that process, or choose another file",
 		sqlite3.SQLITE_IOERR:    "the disk fails or the file system keeps no locks; choose a file on a local disk",
 	}[primaryCode(err)]
-	if !ok {
-		return fmt.Errorf("open state file %s: %w", path, err)
-	}
-	return fmt.Errorf("state file %s: %s: %w", path, advice, err)
 }
 
 // permanent reports an error that trying again does not change.

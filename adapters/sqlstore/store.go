@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,9 +16,14 @@ import (
 
 // Store is a ports.TestRegistry over one database. Make it with Open.
 type Store struct {
+	path         string
 	db           *sql.DB
 	clock        ports.Clock
 	pollInterval time.Duration
+	busyTimeout  time.Duration
+	// writing queues the writers of this process. SQLite would have them poll for its
+	// lock.
+	writing sync.Mutex
 	// changed wakes those who wait in Changes after a commit of this process.
 	changed *broadcast
 }
@@ -224,21 +230,34 @@ func (s *Store) change(
 // errNothingChanged rolls a transaction back that has nothing to store.
 var errNothingChanged = errors.New("nothing changed")
 
-// transact runs f in a transaction, commits it if f succeeds, and then wakes those
-// who wait for changes.
+// transact is write for changes of records: it wakes those who wait for them.
 func (s *Store) transact(ctx context.Context, f func(tx *sql.Tx) error) error {
+	committing := false
+	err := s.write(ctx, func(tx *sql.Tx) error {
+		err := f(tx)
+		committing = err == nil
+		return err
+	})
+	if committing {
+		// A commit that failed may have happened.
+		s.changed.send()
+	}
+	return err
+}
+
+// write runs f in a transaction and commits it if f succeeds.
+func (s *Store) write(ctx context.Context, f func(tx *sql.Tx) error) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return explain(s.path, err)
 	}
 	if err := f(tx); err != nil {
 		if rollbackErr := tx.Rollback(); rollbackErr != nil && !errors.Is(rollbackErr, sql.ErrTxDone) {
-			return errors.Join(err, rollbackErr)
+			err = errors.Join(err, rollbackErr)
 		}
-		return err
+		return explain(s.path, err)
 	}
-	err = tx.Commit()
-	// A commit that failed may have happened.
-	s.changed.send()
-	return err
+	return explain(s.path, tx.Commit())
 }

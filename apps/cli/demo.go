@@ -87,17 +87,19 @@ func runDemo(ctx context.Context, env Env, fast bool) (code int, err error) {
 		fmt.Fprintf(env.Stderr, "\n%s\n$ %s\n", version.about, args)
 		o := runOptions{}
 		record, err := o.record(env, core.Spec{
-			Template: demoTemplate, Version: core.VersionSelector{Name: version.name},
-			TimeoutSeconds: core.DefaultTimeoutSeconds, ControlPlaneRef: controlPlaneRef,
+			Template: demoTemplate, Version: core.VersionSelector{Name: version.name}, TimeoutSeconds: core.DefaultTimeoutSeconds,
 		})
 		if err != nil {
 			return 0, err
 		}
-		config := runConfig{
-			connection: deployment.connection, policy: core.Policy{OwnerUserID: deployment.owner.ID.String()},
-			statePath: filepath.Join(folder, "assay.db"), secrets: []string{deployment.connection.Token.Reveal()},
+		plane, err := newPlane(deployment.connection, core.Policy{OwnerUserID: deployment.owner.ID.String()})
+		if err != nil {
+			return 0, err
 		}
-		got, err := runTest(ctx, env, config, record, time.Minute, outputText)
+		got, err := runTest(ctx, env, newTest{
+			record: record, plane: plane, statePath: filepath.Join(folder, "assay.db"),
+			cleanupTimeout: time.Minute, output: outputText,
+		})
 		if err != nil {
 			return 0, err
 		}

@@ -31,6 +31,8 @@ type Env struct {
 	Clock   ports.Clock
 	Random  io.Reader
 	Dial    ports.Dialer
+	// Process names this process to people who look at a test that it runs.
+	Process string
 	// TerminalWidth is the number of columns of Stderr, 0 when it is no terminal.
 	TerminalWidth int
 	// Options are the engine's timings; zero fields take the defaults.
@@ -42,6 +44,10 @@ func SystemEnv(args []string, signals <-chan os.Signal, goos string) Env {
 	env := Env{
 		Args: args, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, GOOS: goos,
 		Signals: signals, Clock: systemclock.New(), Random: rand.Reader, Dial: coder.Dial,
+		Process: fmt.Sprintf("process %d", os.Getpid()),
+	}
+	if host, err := os.Hostname(); err == nil {
+		env.Process += " on " + host
 	}
 	if descriptor := int(os.Stderr.Fd()); term.IsTerminal(descriptor) {
 		env.TerminalWidth = 80

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,6 +43,12 @@ type stage struct {
 	width   int
 	// at are the things that happen at a time after assay began.
 	at map[time.Duration]func()
+	// runs counts the runs: each is another process.
+	runs int
+	// killAt is when the next run ends without doing anything more, 0 for never.
+	killAt time.Duration
+	// stdout takes the verdict of the next run instead of its outcome.
+	stdout io.Writer
 }
 
 func onStage(t *testing.T, f func(t *testing.T, s *stage)) {
@@ -95,20 +103,31 @@ func (s *stage) run(args ...string) outcome {
 	directory := runner.NewDirectory()
 	directory.Put(address, s.World)
 	var stdout, stderr lockedBuffer
+	s.runs++
+	ctx, kill := context.WithCancel(context.Background())
+	defer kill()
+	if s.killAt > 0 {
+		s.at[s.killAt] = kill
+		s.killAt = 0
+	}
 	env := cli.Env{
 		Args: args, Stdout: &stdout, Stderr: &stderr, GOOS: "linux", Signals: s.signals,
 		LookupEnv:     func(name string) (string, bool) { value, ok := s.env[name]; return value, ok },
 		Clock:         s.clock,
-		Random:        strings.NewReader(strings.Repeat("assay test bytes", 64)),
+		Random:        strings.NewReader("assay test bytes" + strings.Repeat(fmt.Sprintf("%d-process-number", s.runs%10), 64)),
+		Process:       "process 1",
 		Dial:          directory.Dial,
 		TerminalWidth: s.width,
+	}
+	if s.stdout != nil {
+		env.Stdout, s.stdout = s.stdout, nil
 	}
 	for after, call := range s.at {
 		s.clock.AfterFunc(after, call)
 	}
 	clear(s.at)
 	done := make(chan int, 1)
-	go func() { done <- cli.Run(context.Background(), env) }()
+	go func() { done <- cli.Run(ctx, env) }()
 	for {
 		synctest.Wait()
 		select {

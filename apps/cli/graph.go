@@ -3,10 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
+	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 
+	"github.com/google/uuid"
 	"go.uber.org/fx"
 
 	"github.com/assay-dev/assay/adapters/sqlstore"
@@ -22,23 +24,24 @@ import (
 // driver.
 var Module = fx.Module("cli",
 	fx.Provide(
-		newStateFile, newControlPlane, newProgress, newEvidence, newLogger, newTracker, newEngine, newDriver, newSession,
+		newStateFile, newControlPlanes, newProgress, newEvidence, newLogger, newTracker, newEngine, newDriver, newKeeper,
+		newSession,
 	),
 )
 
 // runConfig is what the command line says about a run, resolved.
 type runConfig struct {
-	connection core.Connection
-	policy     core.Policy
-	statePath  string
+	// planes are the deployments that can be used, tokens included.
+	planes    controlPlanes
+	statePath string
 	// secrets are masked in evidence.
 	secrets []string
 	debug   bool
 }
 
-// stateFile is the registry once the graph has started: opening a file is no
+// stateFile is the store once the graph has started: opening a file is no
 // constructor's work.
-type stateFile struct{ ports.TestRegistry }
+type stateFile struct{ *sqlstore.Store }
 
 func newStateFile(lifecycle fx.Lifecycle, env Env, config runConfig) *stateFile {
 	state := &stateFile{}
@@ -48,39 +51,20 @@ func newStateFile(lifecycle fx.Lifecycle, env Env, config runConfig) *stateFile 
 			if err != nil {
 				return err
 			}
-			state.TestRegistry = store
+			state.Store = store
 			return nil
 		},
 		OnStop: func(context.Context) error {
-			if closer, ok := state.TestRegistry.(io.Closer); ok {
-				return closer.Close()
+			if state.Store == nil {
+				return nil
 			}
-			return nil
+			return state.Close()
 		},
 	})
 	return state
 }
 
-// controlPlaneRef is the name of the one control plane that the command line has.
-const controlPlaneRef = "cli"
-
-// controlPlane is the deployment that the command line names.
-type controlPlane struct{ plane core.ControlPlane }
-
-func newControlPlane(config runConfig) ports.ControlPlanes {
-	return controlPlane{core.ControlPlane{
-		Ref: controlPlaneRef, State: core.ControlPlaneUsable, Policy: config.policy, Connection: config.connection,
-	}}
-}
-
-// ControlPlane implements ports.ControlPlanes. Another reference than ours says
-// nothing about whether that control plane is gone.
-func (c controlPlane) ControlPlane(_ context.Context, ref string, _ ports.Freshness) (core.ControlPlane, error) {
-	if ref != controlPlaneRef {
-		return core.ControlPlane{Ref: ref, Message: "use the front end that made the test: the command line knows no such control plane"}, nil
-	}
-	return c.plane, nil
-}
+func newControlPlanes(config runConfig) ports.ControlPlanes { return config.planes }
 
 func newProgress(lifecycle fx.Lifecycle, env Env, config runConfig) *terminal.Progress {
 	dumb := env.lookup("TERM") == "dumb"
@@ -151,6 +135,40 @@ func newDriver(
 	return d, abandon(cancel), nil
 }
 
+func newKeeper(lifecycle fx.Lifecycle, env Env, state *stateFile, logger *slog.Logger) (*driver.Keeper, error) {
+	holder, err := newHolder(env)
+	if err != nil {
+		return nil, err
+	}
+	keeper, err := driver.NewKeeper(state, env.Clock, holder, logger)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	released := make(chan struct{})
+	lifecycle.Append(fx.Hook{
+		OnStart: func(context.Context) error {
+			go func() { keeper.Run(ctx); close(released) }()
+			return nil
+		},
+		OnStop: func(context.Context) error {
+			cancel()
+			<-released
+			return nil
+		},
+	})
+	return keeper, nil
+}
+
+// newHolder names this process, and no other one, in its leases.
+func newHolder(env Env) (string, error) {
+	id, err := uuid.NewRandomFromReader(env.Random)
+	if err != nil {
+		return "", fmt.Errorf("name this process: %w", err)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s (%s)", env.Process, id.String()[:8])), nil
+}
+
 // sinks hands transitions to several sinks.
 type sinks []ports.StatusSink
 
@@ -165,35 +183,53 @@ func (s sinks) Transition(transition core.StoredTransition) {
 // asked to be deleted disappears once it is cleaned up.
 type tracker struct {
 	mu   sync.Mutex
-	last map[string]core.Record
-	// final is closed when a test has its verdict.
-	final chan struct{}
+	last map[uuid.UUID]core.Record
+	// final are closed when a test has its verdict.
+	final map[uuid.UUID]chan struct{}
 }
 
 func newTracker() *tracker {
-	return &tracker{last: map[string]core.Record{}, final: make(chan struct{})}
+	return &tracker{last: map[uuid.UUID]core.Record{}, final: map[uuid.UUID]chan struct{}{}}
 }
 
 // Transition implements ports.StatusSink.
 func (t *tracker) Transition(transition core.StoredTransition) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.last[transition.After.ID.String()] = transition.After
-	if transition.After.Status.Phase.Final() {
-		select {
-		case <-t.final:
-		default:
-			close(t.final)
-		}
+	t.note(transition.After)
+}
+
+// start makes known a test that is going to run here.
+func (t *tracker) start(record core.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.final[record.ID] = make(chan struct{})
+	t.note(record)
+}
+
+func (t *tracker) note(record core.Record) {
+	t.last[record.ID] = record
+	final, known := t.final[record.ID]
+	if !known || !record.Status.Phase.Final() {
+		return
+	}
+	select {
+	case <-final:
+	default:
+		close(final)
 	}
 }
 
-// record is the last state that was stored by this process.
-func (t *tracker) record(created core.Record) core.Record {
+// verdict is closed once the test has its verdict.
+func (t *tracker) verdict(id uuid.UUID) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if last, ok := t.last[created.ID.String()]; ok {
-		return last
-	}
-	return created
+	return t.final[id]
+}
+
+// record is the last state of a started test that was stored by this process.
+func (t *tracker) record(id uuid.UUID) core.Record {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last[id]
 }

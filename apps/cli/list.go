@@ -23,22 +23,35 @@ func registerState(flags *pflag.FlagSet, state *string) {
 // readRecords lists the records of the state file, oldest first. A file that is not
 // there holds none, and is not made.
 func readRecords(ctx context.Context, env Env, state string) (records []core.Record, err error) {
+	err = withStore(ctx, env, state, func(store *sqlstore.Store) error {
+		records, err = store.List(ctx)
+		return err
+	})
+	return records, err
+}
+
+// withStore calls f with the state file, unless there is none, and closes it.
+func withStore(ctx context.Context, env Env, state string, f func(*sqlstore.Store) error) (err error) {
 	path, err := statePath(env, state)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if exists, err := stateFileExists(path); err != nil || !exists {
-		return nil, err
+		return err
 	}
 	store, err := sqlstore.Open(ctx, path, env.Clock)
 	if err != nil {
-		return nil, failure(err)
+		return failure(err)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if records, err = store.List(ctx); err != nil {
-		return nil, failure(err)
+	if err := f(store); err != nil {
+		var withCode *exitError
+		if errors.As(err, &withCode) {
+			return err
+		}
+		return failure(err)
 	}
-	return records, nil
+	return nil
 }
 
 func newListCommand(env Env) *cobra.Command {
@@ -95,12 +108,7 @@ func newShowCommand(env Env) *cobra.Command {
 		Short:   "Show one test of the state file",
 		Long:    "Show one test of the state file. The beginning of its ID is enough, if it is the only one that begins so.",
 		Example: "  assay show 6f0c2d9e",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("%q takes the ID of one test, got %d arguments: \"assay list\" shows the IDs", cmd.CommandPath(), len(args))
-			}
-			return nil
-		},
+		Args:    oneTest,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			records, err := readRecords(cmd.Context(), env, state)
 			if err != nil {
@@ -119,6 +127,14 @@ func newShowCommand(env Env) *cobra.Command {
 	registerState(cmd.Flags(), &state)
 	cmd.Flags().VarP(&output, "output", "o", "form of the test")
 	return cmd
+}
+
+// oneTest refuses anything but one argument.
+func oneTest(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usage("%q takes the ID of one test, got %d arguments: \"assay list\" shows the IDs", cmd.CommandPath(), len(args))
+	}
+	return nil
 }
 
 // find is the one record whose ID begins so.

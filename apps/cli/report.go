@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -136,22 +137,24 @@ func verdict(record *core.Record, signal os.Signal) string {
 }
 
 // writeVerdict tells a person how a run ended.
-func writeVerdict(out io.Writer, record *core.Record, signal os.Signal, code int) {
+func writeVerdict(out io.Writer, record *core.Record, signal os.Signal, code int) error {
 	r := newReport(record)
-	version := firstOf(r.Version.Name, r.Version.Requested)
-	fmt.Fprintf(out, "%s  %s version %s", verdict(record, signal), r.Template, version)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s  %s version %s", verdict(record, signal), r.Template, firstOf(r.Version.Name, r.Version.Requested))
 	if r.Timings.SecondsToResult != nil {
-		fmt.Fprintf(out, " in %v", time.Duration(*r.Timings.SecondsToResult)*time.Second)
+		fmt.Fprintf(&text, " in %v", time.Duration(*r.Timings.SecondsToResult)*time.Second)
 	}
-	fmt.Fprintln(out)
+	fmt.Fprintln(&text)
 	if record.Status.Phase == core.PhaseFailed {
-		fmt.Fprintf(out, "  %s: %s\n", r.Reason, r.Message)
+		fmt.Fprintf(&text, "  %s: %s\n", r.Reason, r.Message)
 	}
-	fmt.Fprintf(out, "  workspace %s: %s", r.Workspace.Name, r.Workspace.State)
+	fmt.Fprintf(&text, "  workspace %s: %s", r.Workspace.Name, r.Workspace.State)
 	if r.Workspace.State == "exists" || r.Workspace.State == "unknown" {
-		fmt.Fprintf(out, " (%s: %s)", r.Workspace.Reason, r.Workspace.Message)
+		fmt.Fprintf(&text, " (%s: %s)", r.Workspace.Reason, r.Workspace.Message)
 	}
-	fmt.Fprintf(out, "\n  test %s, exit code %d\n", r.ID, code)
+	fmt.Fprintf(&text, "\n  test %s, exit code %d\n", r.ID, code)
+	_, err := io.WriteString(out, text.String())
+	return err
 }
 
 // writeJSON writes one JSON document.

@@ -20,13 +20,19 @@ succeeded, deletes the workspace, and tells the verdict by its exit code.`,
   assay demo
 
   # Test the active version of the template "docker" of the organization "coder".
-  assay run --template coder.docker --version active`,
+  assay run --template coder.docker --version active
+
+  # Finish what a killed run left behind.
+  assay resume`,
 		Args:          noArguments,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(newRunCommand(env, code), newListCommand(env), newShowCommand(env), newVersionCommand(), newDemoCommand(env, code))
+	root.AddCommand(
+		newRunCommand(env, code), newResumeCommand(env, code), newListCommand(env), newShowCommand(env), newForgetCommand(env),
+		newVersionCommand(), newDemoCommand(env, code),
+	)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	return root
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"syscall"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"go.uber.org/fx"
 
 	"github.com/assay-dev/assay/core"
@@ -72,11 +74,22 @@ func newRunCommand(env Env, code *int) *cobra.Command {
 	o.connection.register(flags)
 	o.owner.register(flags)
 	flags.BoolVar(&o.keepOnFailure, "keep-on-failure", false, "keep the workspace of a test that failed")
-	flags.DurationVar(&o.cleanupTimeout, "cleanup-timeout", 10*time.Minute, "how long to wait for the workspace's end, then exit 4")
+	registerCleanupTimeout(flags, &o.cleanupTimeout)
 	flags.VarP(&o.output, "output", "o", "form of the verdict")
 	registerState(flags, &o.state)
 	flags.BoolVar(&o.debug, "debug", false, "log what happens inside, without the live view")
 	return cmd
+}
+
+func registerCleanupTimeout(flags *pflag.FlagSet, timeout *time.Duration) {
+	flags.DurationVar(timeout, "cleanup-timeout", 10*time.Minute, "how long to wait for the workspace's end, then exit 4")
+}
+
+func checkCleanupTimeout(timeout time.Duration) error {
+	if timeout <= 0 {
+		return usage("--cleanup-timeout: %v: must be more than 0", timeout)
+	}
+	return nil
 }
 
 // run is the command after its flags were read.
@@ -85,8 +98,8 @@ func (o *runOptions) run(ctx context.Context, env Env) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if o.cleanupTimeout <= 0 {
-		return 0, usage("--cleanup-timeout: %v: must be more than 0", o.cleanupTimeout)
+	if err := checkCleanupTimeout(o.cleanupTimeout); err != nil {
+		return 0, err
 	}
 	state, err := statePath(env, o.state)
 	if err != nil {
@@ -111,11 +124,13 @@ func (o *runOptions) run(ctx context.Context, env Env) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	config := runConfig{
-		connection: connection, policy: o.owner.policy(owner, o.keepOnFailure), statePath: state,
-		secrets: secretsOf(connection, spec), debug: o.debug,
+	plane, err := newPlane(connection, o.owner.policy(owner, o.keepOnFailure))
+	if err != nil {
+		return 0, err
 	}
-	return runTest(ctx, env, config, record, o.cleanupTimeout, o.output)
+	return runTest(ctx, env, newTest{
+		record: record, plane: plane, statePath: state, cleanupTimeout: o.cleanupTimeout, output: o.output, debug: o.debug,
+	})
 }
 
 func (o *runOptions) record(env Env, spec core.Spec) (core.Record, error) {
@@ -144,32 +159,73 @@ func secretsOf(connection core.Connection, spec core.Spec) []string {
 	return secrets
 }
 
+// newTest is a test that is not stored yet, with what running it takes.
+type newTest struct {
+	record         core.Record
+	plane          core.ControlPlane
+	statePath      string
+	cleanupTimeout time.Duration
+	output         outputFormat
+	debug          bool
+}
+
 // runTest runs one test on a graph of its own and tells its verdict.
-func runTest(
-	ctx context.Context, env Env, config runConfig, record core.Record, cleanupTimeout time.Duration, output outputFormat,
-) (int, error) {
+func runTest(ctx context.Context, env Env, test newTest) (int, error) {
+	test.record.Spec.ControlPlaneRef = test.plane.Ref
+	config := runConfig{
+		planes: controlPlanes{test.plane.Ref: test.plane}, statePath: test.statePath,
+		secrets: secretsOf(test.plane.Connection, test.record.Spec), debug: test.debug,
+	}
+	var end ending
+	s, err := onGraph(ctx, env, config, func(s *session) error {
+		record, err := s.start(ctx, test.record, test.plane)
+		if err != nil {
+			return failure(fmt.Errorf("nothing was started: %w", err))
+		}
+		end = s.drive(ctx, []core.Record{record}, test.cleanupTimeout)[0]
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	code := end.code()
+	s.explain(env.Stderr, end)
+	return written(code, writeEnding(env.Stdout, test.output, end))
+}
+
+// onGraph starts a graph, calls f with its session and stops the graph.
+func onGraph(ctx context.Context, env Env, config runConfig, f func(*session) error) (*session, error) {
 	var s *session
 	app := fx.New(graph(env, config), fx.Populate(&s))
 	if err := app.Start(ctx); err != nil {
-		return 0, failure(fmt.Errorf("nothing was started: %w", err))
+		return nil, failure(fmt.Errorf("nothing was started: %w", err))
 	}
-	end, err := s.run(ctx, record, cleanupTimeout)
+	err := f(s)
 	// What goes wrong from here on changes no verdict.
 	if err := app.Stop(context.WithoutCancel(ctx)); err != nil {
 		fmt.Fprintf(env.Stderr, "assay: %v\n", err)
 	}
-	if err != nil {
-		return 0, err
-	}
-	code := exitCode(&end.record, end.signal)
-	s.explain(env.Stderr, end, code)
+	return s, err
+}
+
+func writeEnding(out io.Writer, output outputFormat, end ending) error {
+	code := end.code()
 	if output == outputJSON {
 		r := newReport(&end.record)
 		r.ExitCode = &code
-		return code, writeJSON(env.Stdout, r)
+		return writeJSON(out, r)
 	}
-	writeVerdict(env.Stdout, &end.record, end.signal, code)
-	return code, nil
+	return writeVerdict(out, &end.record, end.signal, code)
+}
+
+// written is the exit code of a run whose verdict was written with err. A reader that
+// left, as head does, has what it wanted. Otherwise nobody can take the silence for a
+// pass.
+func written(code int, err error) (int, error) {
+	if err == nil || errors.Is(err, syscall.EPIPE) {
+		return code, nil
+	}
+	return 0, &exitError{worstExit(code, exitInconclusive), fmt.Errorf("the verdict could not be written: %w", err)}
 }
 
 // graph is what a run is wired of.

@@ -43,7 +43,7 @@ func (f *specFlags) spec() (core.Spec, error) {
 	}
 	spec := core.Spec{
 		Template: f.template, Version: parseVersion(f.version), Parameters: parameters, Preset: f.preset,
-		ControlPlaneRef: controlPlaneRef,
+		ControlPlaneRef: pendingRef,
 	}
 	if spec.TimeoutSeconds, err = wholeSeconds("--timeout", f.timeout); err != nil {
 		return core.Spec{}, err

@@ -15,3 +15,10 @@ func TestContract(t *testing.T) {
 		return store.New(clock.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)))
 	})
 }
+
+func TestContractOfLeases(t *testing.T) {
+	porttest.Leases(t, func(*testing.T) porttest.LeasesFixture {
+		virtual := clock.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+		return porttest.LeasesFixture{Leases: store.NewLeases(virtual), Now: virtual.Now, Advance: virtual.Advance}
+	})
+}
