@@ -73,6 +73,7 @@ func layCoder(ctx context.Context, s *supervise.Supervisor, files Files, databas
 			"CODER_CACHE_DIRECTORY=" + at("coder-cache"), "CODER_CONFIG_DIR=" + at("coder-config"),
 			"CODER_TELEMETRY_ENABLE=false", "CODER_UPDATE_CHECK=false",
 			"CODER_DERP_SERVER_STUN_ADDRESSES=disable",
+			"CODER_ALLOW_WORKSPACE_RENAMES=true",
 			"CODER_OAUTH2_GITHUB_DEFAULT_PROVIDER_ENABLE=false",
 			"CODER_EXTERNAL_AUTH_0_ID=" + externalAuthID, "CODER_EXTERNAL_AUTH_0_TYPE=gitlab",
 			"CODER_EXTERNAL_AUTH_0_CLIENT_ID=none", "CODER_EXTERNAL_AUTH_0_CLIENT_SECRET=none",

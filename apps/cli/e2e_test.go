@@ -34,6 +34,9 @@ var binary = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
+	if settle := os.Getenv(envSettle); settle != "" {
+		os.Exit(runAsAssay(settle))
+	}
 	code := m.Run()
 	if os.Getenv("ASSAY_E2E") == "1" {
 		if path, err := binary(); err == nil {
