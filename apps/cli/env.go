@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -39,10 +42,17 @@ type Env struct {
 	Options lifecycle.Options
 }
 
-// SystemEnv is the Env of a process.
-func SystemEnv(args []string, signals <-chan os.Signal, goos string) Env {
+// SystemEnv is the Env of this process, which from now on gets SIGINT and SIGTERM
+// through it and is not killed by SIGPIPE.
+func SystemEnv(args []string) Env {
+	// Room for the two signals that count: the first cleans up, the second leaves.
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	// Whoever reads the progress or the verdict may leave, as head does: a write that
+	// fails is no reason to die before the workspace is deleted.
+	signal.Ignore(syscall.SIGPIPE)
 	env := Env{
-		Args: args, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, GOOS: goos,
+		Args: args, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, GOOS: runtime.GOOS,
 		Signals: signals, Clock: systemclock.New(), Random: rand.Reader, Dial: coder.Dial,
 		Process: fmt.Sprintf("process %d", os.Getpid()),
 	}

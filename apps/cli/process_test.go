@@ -6,10 +6,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"os/signal"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -28,10 +25,7 @@ func runAsAssay(settle string) int {
 	if err != nil {
 		panic(err)
 	}
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	signal.Ignore(syscall.SIGPIPE)
-	env := cli.SystemEnv(os.Args[1:], signals, runtime.GOOS)
+	env := cli.SystemEnv(os.Args[1:])
 	env.Options = lifecycle.Options{SettleWindow: window}
 	return cli.Run(context.Background(), env)
 }
