@@ -1,5 +1,6 @@
 // Package sqlstore keeps the records of tests in a SQL database: a SQLite file
-// that needs no server.
+// that needs no server. Beside them it keeps the leases of running tests and the
+// deployments that the tests run against.
 //
 // A record is one row with the whole record as a JSON document; the columns beside
 // it are derived from the document by the same statement that stores it. Every
