@@ -26,6 +26,10 @@ const (
 	maxErrorBody = 64 << 10
 )
 
+// ForeignAnswer begins the Message of every failure that somebody else than Coder
+// told, such as a proxy or a login page.
+const ForeignAnswer = "not Coder: "
+
 // outcome is what became of a request that did not succeed.
 type outcome struct {
 	// sent tells that a connection took the request: from then on bytes of it may
@@ -86,7 +90,7 @@ func (q request) failure(o outcome, message string) *core.Failure {
 func (q request) judge(response *http.Response) *core.Failure {
 	o := outcome{sent: true, answered: true, status: response.StatusCode}
 	if lack := notCoders(response, q.stream); lack != "" {
-		return q.failure(o, "not Coder: the answer "+lack)
+		return q.failure(o, ForeignAnswer+"the answer "+lack)
 	}
 	if response.StatusCode >= 200 && response.StatusCode <= 299 {
 		return nil
@@ -97,7 +101,7 @@ func (q request) judge(response *http.Response) *core.Failure {
 	}
 	err := json.NewDecoder(io.LimitReader(response.Body, maxErrorBody)).Decode(&said)
 	if err != nil || said.Message == "" {
-		return q.failure(o, "not Coder: the answer lacks a JSON message")
+		return q.failure(o, ForeignAnswer+"the answer lacks a JSON message")
 	}
 	o.coders = true
 	failure := q.failure(o, said.Message)
@@ -111,9 +115,15 @@ func (q request) judge(response *http.Response) *core.Failure {
 func notCoders(response *http.Response, stream bool) string {
 	if response.StatusCode >= 300 && response.StatusCode <= 399 {
 		if to, err := response.Location(); err == nil {
-			return fmt.Sprintf("redirects to %s://%s", to.Scheme, to.Host)
+			// The query of a login page can hold secrets.
+			return fmt.Sprintf("redirects to %s://%s%s", to.Scheme, to.Host, to.EscapedPath())
 		}
 		return "redirects"
+	}
+	kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
+	kind = strings.TrimSpace(kind)
+	if strings.EqualFold(kind, "text/html") {
+		return "is an HTML page"
 	}
 	if response.Header.Get(codersdk.BuildVersionHeader) == "" {
 		return "lacks the header " + codersdk.BuildVersionHeader
@@ -122,8 +132,7 @@ func notCoders(response *http.Response, stream bool) string {
 	if stream && response.StatusCode == http.StatusOK {
 		want = "text/event-stream"
 	}
-	kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
-	if !strings.EqualFold(strings.TrimSpace(kind), want) {
+	if !strings.EqualFold(kind, want) {
 		return "is not " + want
 	}
 	return ""

@@ -112,6 +112,33 @@ func TestFailureMessage(t *testing.T) {
 	}
 }
 
+func TestAnswersOfOthersAreDescribed(t *testing.T) {
+	page := func(kind string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", kind) }
+	}
+	for _, c := range []struct {
+		why     string
+		handler http.HandlerFunc
+		want    string
+	}{
+		{"a page says what it is", page("TEXT/HTML; charset=utf-8"), "the answer is an HTML page"},
+		{"anything else lacks Coder's mark", page("application/json"), "the answer lacks the header X-Coder-Build-Version"},
+		{
+			"the query of a login page can hold secrets",
+			func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "https://me:hunter2@login.acme.test/a%2Fb?state=hunter2#hunter2", http.StatusFound)
+			},
+			"the answer redirects to https://login.acme.test/a%2Fb",
+		},
+	} {
+		runner := serve(t, c.handler)
+		_, err := runner.Operator(t.Context())
+		if got := failureOf(t, err).Message; got != coder.ForeignAnswer+c.want {
+			t.Errorf("%s: message %q, want %q", c.why, got, coder.ForeignAnswer+c.want)
+		}
+	}
+}
+
 func TestRetryAfter(t *testing.T) {
 	date := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

@@ -69,10 +69,10 @@ var _ ports.Dialer = Dial
 func New(connection core.Connection, options ...Option) (*Runner, error) {
 	base, err := parseURL(connection.URL)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("coder URL: %w", err)
 	}
-	if strings.ContainsFunc(connection.Token.Reveal(), func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return nil, errors.New("coder token holds a space, a line break or another character that no token has")
+	if err := CheckToken(connection.Token); err != nil {
+		return nil, fmt.Errorf("coder token: %w", err)
 	}
 	trust, err := tlsConfig(connection)
 	if err != nil {
@@ -104,28 +104,51 @@ func SendsTokenInClear(rawURL string) bool {
 	return !strings.EqualFold(host, "localhost")
 }
 
+// CheckURL says why the URL cannot be the address of a deployment, and how to mend it;
+// nil when it can. It asks nobody, and its errors hold no password and no query.
+func CheckURL(rawURL string) error {
+	_, err := parseURL(rawURL)
+	return err
+}
+
+// CheckToken says why the token cannot be a session token of Coder; nil when it can.
+// It asks nobody, and its errors do not hold the token.
+func CheckToken(token core.Secret) error {
+	if strings.ContainsFunc(token.Reveal(), func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return errors.New("it holds a space, a line break or another character that no token has")
+	}
+	return nil
+}
+
 // parseURL checks the address of a deployment. Its errors show how to mend it.
 func parseURL(raw string) (*url.URL, error) {
+	const example = `"https://coder.example.com"`
 	if strings.TrimSpace(raw) == "" {
-		return nil, errors.New(`coder URL is empty: give one such as "https://coder.example.com"`)
+		return nil, errors.New("is empty: give one such as " + example)
 	}
 	if !strings.Contains(raw, "://") {
-		return nil, fmt.Errorf("coder URL %q has no scheme: write %q", raw, "https://"+raw)
+		if strings.ContainsAny(raw, "@?") {
+			// What stands before the one or behind the other can be a secret.
+			return nil, errors.New("has no scheme: give one such as " + example)
+		}
+		return nil, fmt.Errorf("%q has no scheme: write %q", raw, "https://"+raw)
 	}
 	parsed, err := url.Parse(raw)
 	if err != nil {
 		// The error of url.Parse repeats the URL, and with it a password.
-		return nil, errors.New(`coder URL cannot be parsed: give one such as "https://coder.example.com"`)
+		return nil, errors.New("cannot be parsed: give one such as " + example)
 	}
+	bare := *parsed
+	bare.User, bare.RawQuery, bare.ForceQuery, bare.Fragment, bare.RawFragment = nil, "", false, "", ""
 	switch {
-	case parsed.User != nil:
-		return nil, fmt.Errorf("coder URL %q holds a user name or password: take it out, the token is given on its own", parsed.Redacted())
 	case parsed.Scheme != "https" && parsed.Scheme != "http":
-		return nil, fmt.Errorf("coder URL %q has the scheme %q: use https or http", raw, parsed.Scheme)
+		return nil, fmt.Errorf("%q has the scheme %q: use https or http", bare.String(), parsed.Scheme)
 	case parsed.Hostname() == "":
-		return nil, fmt.Errorf(`coder URL %q names no host: give one such as "https://coder.example.com"`, raw)
-	case parsed.RawQuery != "" || parsed.ForceQuery || parsed.Fragment != "":
-		return nil, fmt.Errorf("coder URL %q has a query or fragment: end it before %q", raw, "?#")
+		return nil, fmt.Errorf("%q names no host: give one such as "+example, bare.String())
+	case parsed.User != nil:
+		return nil, fmt.Errorf("holds a user name or password: take it out and write %q, the token is given on its own", bare.String())
+	case parsed.RawQuery != "" || parsed.ForceQuery || strings.Contains(raw, "#"):
+		return nil, fmt.Errorf("has a query or fragment: take it out and write %q", bare.String())
 	}
 	return parsed, nil
 }

@@ -249,7 +249,14 @@ func (s *Store) transact(ctx context.Context, f func(tx *sql.Tx) error) error {
 func (s *Store) write(ctx context.Context, f func(tx *sql.Tx) error) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	tx, err := s.db.BeginTx(ctx, nil)
+	conn, err := s.db.Conn(ctx)
+	if err != nil {
+		return explain(s.path, err)
+	}
+	// When ctx ends, another goroutine rolls the transaction back. Closing waits for
+	// it: the next writer must not meet its lock.
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return explain(s.path, err)
 	}

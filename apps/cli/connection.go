@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,57 +41,107 @@ func (f *connectionFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.insecureHTTP, "insecure-http", false, "allow http:// to other hosts than this one; the token travels in plain text")
 }
 
-// resolve finds the connection. Every error is a usage error and holds no token.
+// resolve finds the connection. Every error is a usage error, names the flag or the
+// variable that it is about, and holds no token.
 func (f *connectionFlags) resolve(env Env) (core.Connection, error) {
 	login := readLogin(env)
-	address := firstOf(f.url, env.lookup(envURL), login.url)
-	if address == "" {
-		return core.Connection{}, usage("no Coder deployment is named: give --url, set %s, or run \"coder login\"", envURL)
-	}
-	if coder.SendsTokenInClear(address) && !f.insecureHTTP {
-		return core.Connection{}, usage("--url: %q: the token would travel in plain text: use https, "+
-			"or accept that with --insecure-http", address)
+	address, err := f.address(env, login)
+	if err != nil {
+		return core.Connection{}, err
 	}
 	token, err := f.token(env, login, address)
 	if err != nil {
 		return core.Connection{}, err
 	}
-	connection := core.Connection{URL: address, Token: core.NewSecret(token)}
+	connection := core.Connection{URL: address, Token: token}
 	if f.caFile != "" {
 		pem, err := os.ReadFile(f.caFile)
 		if err != nil {
 			return core.Connection{}, usage("--ca-file: %w", err)
+		}
+		if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+			return core.Connection{}, usage("--ca-file: %s holds no certificate in PEM (\"-----BEGIN CERTIFICATE-----\")", f.caFile)
 		}
 		connection.CACertificates = string(pem)
 	}
 	return connection, nil
 }
 
-func (f *connectionFlags) token(env Env, login login, address string) (string, error) {
+// storedLogin is how messages name what "coder login" stored.
+const storedLogin = `what "coder login" stored`
+
+// address finds the deployment's URL.
+func (f *connectionFlags) address(env Env, login login) (string, error) {
+	address, from, err := f.named(env, login)
+	switch {
+	case err != nil:
+		return "", err
+	case address == "":
+		return "", usage("no Coder deployment is named: give --url, set %s, or run \"coder login\"", envURL)
+	case coder.SendsTokenInClear(address) && !f.insecureHTTP:
+		return "", usage("%s: %q: the token would travel in plain text: use https, or accept that with --insecure-http", from, address)
+	}
+	return address, nil
+}
+
+// named finds the URL that is named, and where; empty when none is. It can be shown:
+// one with a password is an error.
+func (f *connectionFlags) named(env Env, login login) (address, from string, err error) {
+	for _, place := range []struct{ name, value string }{
+		{"--url", f.url}, {envURL, env.lookup(envURL)}, {storedLogin, login.url},
+	} {
+		address := strings.TrimSpace(place.value)
+		if address == "" {
+			continue
+		}
+		if err := coder.CheckURL(address); err != nil {
+			return "", "", usage("%s: %w", place.name, err)
+		}
+		return address, place.name, nil
+	}
+	return "", "", nil
+}
+
+// token finds the session token for the address.
+func (f *connectionFlags) token(env Env, login login, address string) (core.Secret, error) {
 	if f.tokenFile != "" {
 		content, err := os.ReadFile(f.tokenFile)
 		if err != nil {
-			return "", usage("--token-file: %w", err)
+			return core.Secret{}, usage("--token-file: %w: name a file that holds a session token", err)
 		}
 		token := strings.TrimSpace(string(content))
 		if token == "" {
-			return "", usage("--token-file: %s is empty: put a session token into it", f.tokenFile)
+			return core.Secret{}, usage("--token-file: %s is empty: put a session token into it", f.tokenFile)
 		}
-		return token, nil
+		return checkedToken("--token-file: "+f.tokenFile, token)
 	}
 	if token := strings.TrimSpace(env.lookup(envToken)); token != "" {
-		return token, nil
+		return checkedToken(envToken, token)
 	}
 	switch {
 	case login.token == "":
-		return "", usage("no token: give --token-file, set %s, or run \"coder login %s\" "+
+		return core.Secret{}, usage("no token: give --token-file, set %s, or run \"coder login %s\" "+
 			"(with --use-keyring=false on macOS and Windows, where it would put the token into the keyring)", envToken, address)
 	case !sameAddress(login.url, address):
 		// The token of one deployment is no other's business.
-		return "", usage("no token for %s: \"coder login\" stored one for %s; give --token-file, set %s, or log in there",
-			address, login.url, envToken)
+		other := login.url
+		if coder.CheckURL(other) != nil {
+			// It can hold a password.
+			other = "another address"
+		}
+		return core.Secret{}, usage("no token for %s: \"coder login\" stored one for %s; give --token-file, set %s, or log in there",
+			address, other, envToken)
 	}
-	return login.token, nil
+	return checkedToken(storedLogin, login.token)
+}
+
+// checkedToken refuses what cannot be a token. The error names where it is from.
+func checkedToken(from, token string) (core.Secret, error) {
+	secret := core.NewSecret(token)
+	if err := coder.CheckToken(secret); err != nil {
+		return core.Secret{}, usage("%s: is no session token: %w", from, err)
+	}
+	return secret, nil
 }
 
 // login is what "coder login" stored; empty where it stored nothing.

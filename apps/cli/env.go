@@ -97,7 +97,8 @@ func usage(format string, args ...any) error {
 func Run(ctx context.Context, env Env) int {
 	code := exitPassed
 	root := newRoot(env, &code)
-	root.SetArgs(env.Args)
+	// For nil cobra would read the arguments of the process.
+	root.SetArgs(append([]string{}, env.Args...))
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	err := root.ExecuteContext(ctx)

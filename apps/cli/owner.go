@@ -3,11 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/pflag"
 
+	"github.com/assay-dev/assay/adapters/coder"
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/core/lifecycle"
 	"github.com/assay-dev/assay/ports"
@@ -36,8 +39,11 @@ func (f *ownerFlags) policy(owner uuid.UUID, retain bool) core.Policy {
 }
 
 // askAgain is how long to wait before a question is asked again that Coder could not
-// answer.
+// answer, unless Coder says how long.
 const askAgain = 2 * time.Second
+
+// me is what Coder's users write for themselves.
+const me = "me"
 
 // ownerFinder asks Coder who the owner is, before anything is stored.
 type ownerFinder struct {
@@ -51,7 +57,7 @@ type ownerFinder struct {
 // lifecycle's to judge; only what is plain to see about the token's own user is told
 // here, before a test is stored that could not begin.
 func (o ownerFinder) find(ctx context.Context, flags ownerFlags) (uuid.UUID, error) {
-	if flags.owner != "" {
+	if flags.owner != "" && flags.owner != me {
 		return o.named(ctx, flags.owner)
 	}
 	operator, err := askCoder(ctx, o, o.runner.Operator)
@@ -95,27 +101,48 @@ const waysOut = `There are three ways out:
 
 // connectionError is what Coder, or the way to it, refuses before a test exists.
 func connectionError(err error) error {
-	if core.AsFailure(err).Class == core.FailureUnauthorized {
-		return failure(fmt.Errorf("coder does not accept the token; make a new one with \"coder tokens create\" or \"coder login\" (%w)", err))
+	const checkAddress = "check the address (--url, " + envURL + ")"
+	f := core.AsFailure(err)
+	answer, foreign := strings.CutPrefix(f.Message, coder.ForeignAnswer)
+	switch {
+	case f.Class == core.FailureUnauthorized:
+		return failure(fmt.Errorf("coder does not accept the token (HTTP %d: %s): make a new one with \"coder tokens create\" or \"coder login\"",
+			f.Status, f.Message))
+	case foreign:
+		return failure(fmt.Errorf("nothing was started: what answers is not Coder: %s (HTTP %d): "+
+			checkAddress+", and what stands between here and Coder", answer, f.Status))
+	case f.Class == core.FailureNotFound:
+		return failure(fmt.Errorf("nothing was started: Coder has nothing at this path (HTTP %d: %s): "+checkAddress, f.Status, f.Message))
+	case f.Class == core.FailureRateLimited:
+		return failure(fmt.Errorf("nothing was started: Coder limits how often the token's user may ask (HTTP %d: %s): try again later",
+			f.Status, f.Message))
+	case strings.Contains(f.Message, "x509: "):
+		return failure(fmt.Errorf("nothing was started: Coder's certificate is not trusted: %s: "+
+			checkAddress+", or name the authority that signed it with --ca-file", f.Message))
+	case f.Status == 0:
+		return failure(fmt.Errorf("nothing was started: Coder cannot be reached: %s: "+checkAddress+" and the network", f.Message))
+	case f.Status >= http.StatusBadRequest:
+		return failure(fmt.Errorf("nothing was started: Coder answers with an error (HTTP %d: %s)", f.Status, f.Message))
 	}
 	return failure(fmt.Errorf("nothing was started: %w", err))
 }
 
-// askCoder asks until Coder answers, or the patience is over.
+// askCoder asks until Coder answers, or the patience is over; the last time at its end.
 func askCoder[T any](ctx context.Context, o ownerFinder, ask func(context.Context) (T, error)) (T, error) {
 	end := o.clock.Monotonic() + o.patience
 	for {
 		answer, err := ask(ctx)
-		class := core.FailureUnavailable
-		if err != nil {
-			class = core.AsFailure(err).Class
+		if err == nil || ctx.Err() != nil {
+			return answer, err
 		}
-		again := class == core.FailureUnavailable || class == core.FailureRateLimited
-		if err == nil || !again || ctx.Err() != nil || o.clock.Monotonic()+askAgain > end {
+		refused := core.AsFailure(err)
+		again := refused.Class == core.FailureUnavailable || refused.Class == core.FailureRateLimited
+		left := end - o.clock.Monotonic()
+		if !again || left <= 0 || refused.RetryAfter > left {
 			return answer, err
 		}
 		over := make(chan struct{})
-		timer := o.clock.AfterFunc(askAgain, func() { close(over) })
+		timer := o.clock.AfterFunc(min(left, max(askAgain, refused.RetryAfter)), func() { close(over) })
 		select {
 		case <-over:
 		case <-ctx.Done():

@@ -244,10 +244,14 @@ func oneAddress(tests []unfinished) string {
 // the address of the only deployment that has unfinished tests, if there is only one: a
 // token that comes without an address is for that one.
 func (f *connectionFlags) resolveStored(env Env, stored core.Connection, single string) (core.Connection, error) {
-	named := firstOf(f.url, env.lookup(envURL), readLogin(env).url, single)
+	named, _, err := f.named(env, readLogin(env))
+	if err != nil {
+		return core.Connection{}, err
+	}
+	named = firstOf(named, single)
 	switch {
 	case named == "" && stored.URL == "":
-		return core.Connection{}, fmt.Errorf("its record does not say which deployment it runs against: give --url")
+		return core.Connection{}, errors.New("its record does not say which deployment it runs against: give --url")
 	case named == "":
 		return core.Connection{}, fmt.Errorf("it runs against %s, and tests of other deployments are unfinished too: "+
 			"give --url %s and a token for it", stored.URL, stored.URL)

@@ -162,6 +162,11 @@ func TestResumeNeedsTheRightConnection(t *testing.T) {
 			4, "it runs against " + address + ", not against " + other + ": give --url " + address, "its token is none of this deployment's business",
 		},
 		{"no token", map[string]string{"CODER_SESSION_TOKEN": ""}, nil, 4, "no token: give --token-file", "the state file has none"},
+		{
+			"a password in the address", map[string]string{"CODER_URL": "https://jane:hunter2@other.example.com"}, nil,
+			4, "CODER_URL: ", "it is refused, and not shown",
+		},
+		{"a line end after the address", map[string]string{"CODER_URL": address + "\n"}, nil, 0, "", "it is no difference"},
 		{"no address", map[string]string{"CODER_URL": ""}, nil, 0, "", "the only deployment of the state file is meant"},
 		{
 			"the address by flag", map[string]string{"CODER_URL": other}, []string{"--url", address + "/"},
@@ -179,7 +184,11 @@ func TestResumeNeedsTheRightConnection(t *testing.T) {
 				for name, value := range row.env {
 					s.env[name] = value
 				}
-				s.run(append([]string{"resume"}, row.args...)...).want(t, row.code, "", row.stderr, row.why)
+				o := s.run(append([]string{"resume"}, row.args...)...)
+				o.want(t, row.code, "", row.stderr, row.why)
+				if strings.Contains(o.stderr, "hunter2") {
+					t.Errorf("a password is shown: %s", o.stderr)
+				}
 				if left := len(s.live()) > 0; left != (row.code != 0) {
 					t.Errorf("a workspace is left: %v: %s", left, row.why)
 				}

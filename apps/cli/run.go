@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func (o *runOptions) run(ctx context.Context, env Env) (int, error) {
 		return 0, usage("%w", err)
 	}
 	owner, err := interruptible(ctx, env, func(ctx context.Context) (uuid.UUID, error) {
-		finder := ownerFinder{runner: runner, clock: env.Clock, patience: spec.InputsTimeout()}
+		finder := ownerFinder{runner: runner, clock: env.Clock, patience: cmp.Or(spec.InputsTimeout(), spec.Timeout())}
 		return finder.find(ctx, o.owner)
 	})
 	if err != nil {

@@ -24,18 +24,45 @@ func (f *specFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.version, "version", "", "version of the template: its `NAME`, its ID, or \"active\"")
 	flags.StringArrayVar(&f.params, "param", nil, "parameter of the workspace as `NAME=VALUE`; may be repeated. Stored in plain text: no secrets")
 	flags.StringVar(&f.preset, "preset", "", "`NAME` of a preset of the version; --param wins over it")
-	flags.DurationVar(&f.timeout, "timeout", core.DefaultTimeoutSeconds*time.Second, "bound of the run up to its verdict, 1m to 2h")
-	flags.DurationVar(&f.inputsTimeout, "inputs-timeout", 30*time.Second, "bound of the waits before the workspace is created; 0 for none")
+	f.timeout, f.inputsTimeout = core.DefaultTimeoutSeconds*time.Second, 30*time.Second
+	flags.Var((*duration)(&f.timeout), "timeout", "bound of the run up to its verdict, 1m to 2h")
+	flags.Var((*duration)(&f.inputsTimeout), "inputs-timeout", "bound of the waits before the workspace is created; 0 for none")
+}
+
+// duration is the value of a flag that takes a time.Duration. Unlike pflag's own, it
+// tells those who do not know Go how to write one.
+type duration time.Duration
+
+var _ pflag.Value = (*duration)(nil)
+
+// String implements pflag.Value.
+func (d *duration) String() string { return time.Duration(*d).String() }
+
+// Type implements pflag.Value.
+func (*duration) Type() string { return "duration" }
+
+// Set implements pflag.Value.
+func (d *duration) Set(value string) error {
+	parsed, err := time.ParseDuration(value)
+	if err != nil {
+		return errors.New("must be a number with a unit, such as 90s, 15m or 1h")
+	}
+	*d = duration(parsed)
+	return nil
 }
 
 // spec is the description of the test, or a usage error that names every flag that
 // breaks a rule.
 func (f *specFlags) spec() (core.Spec, error) {
-	switch {
-	case f.template == "":
-		return core.Spec{}, usage(`--template is missing: name the template as ORGANIZATION.NAME, for example "--template coder.docker"`)
-	case f.version == "":
-		return core.Spec{}, usage(`--version is missing: give a version's name or ID, or "--version active"`)
+	var missing []string
+	if f.template == "" {
+		missing = append(missing, `--template is missing: name the template as ORGANIZATION.NAME, for example "--template coder.docker"`)
+	}
+	if f.version == "" {
+		missing = append(missing, `--version is missing: give a version's name or ID, or "--version active"`)
+	}
+	if len(missing) > 0 {
+		return core.Spec{}, usageLines(missing)
 	}
 	parameters, err := parseParameters(f.params)
 	if err != nil {
@@ -57,13 +84,17 @@ func (f *specFlags) spec() (core.Spec, error) {
 	return spec, nil
 }
 
+// uuidLength is the length of a UUID in its usual form. uuid.Parse takes others too,
+// and one of them, 32 hex digits, is a plausible name: a checksum.
+const uuidLength = 36
+
 // parseVersion reads --version. A version that is itself named "active", or like a
 // UUID, can be given by its ID only.
 func parseVersion(version string) core.VersionSelector {
 	if version == "active" {
 		return core.VersionSelector{Active: true}
 	}
-	if id, err := uuid.Parse(version); err == nil {
+	if id, err := uuid.Parse(version); err == nil && len(version) == uuidLength {
 		return core.VersionSelector{ID: id.String()}
 	}
 	return core.VersionSelector{Name: version}
@@ -98,23 +129,25 @@ func specError(err error, spec core.Spec) error {
 			lines = append(lines, one.Error())
 			continue
 		}
+		if field.Field == "inputsTimeoutSeconds" && spec.InputsTimeoutSeconds >= 0 && spec.TimeoutSeconds < core.MinTimeoutSeconds {
+			// It is measured by --timeout, which is what is wrong.
+			continue
+		}
 		lines = append(lines, flagError(field, spec))
 	}
-	return usage("%s", strings.Join(lines, "\nassay: "))
+	return usageLines(lines)
 }
+
+// usageLines is one usage error of several lines that each stand for themselves.
+func usageLines(lines []string) error { return usage("%s", strings.Join(lines, "\nassay: ")) }
 
 func flagError(field *core.FieldError, spec core.Spec) string {
 	name, value := field.Field, field.Value
-	base, rest, _ := strings.Cut(name, "[")
 	switch {
 	case strings.HasPrefix(name, "version"):
 		name = "--version"
-	case base == "parameters":
-		name = "--param"
-		var index int
-		if _, err := fmt.Sscanf(rest, "%d]", &index); err == nil && index < len(spec.Parameters) {
-			value = spec.Parameters[index].Name
-		}
+	case strings.HasPrefix(name, "parameters"):
+		return parameterError(field, spec.Parameters)
 	case name == "timeoutSeconds":
 		name, value = "--timeout", spec.Timeout().String()
 	case name == "inputsTimeoutSeconds":
@@ -122,11 +155,30 @@ func flagError(field *core.FieldError, spec core.Spec) string {
 	default:
 		name = "--" + name
 	}
-	rule := strings.ReplaceAll(field.Rule, "timeoutSeconds", "--timeout")
+	rule := strings.NewReplacer("timeoutSeconds", "--timeout", "unset for no bound", "0 for no bound").Replace(field.Rule)
 	if value == "" {
 		return fmt.Sprintf("%s: %s", name, rule)
 	}
 	return fmt.Sprintf("%s: %q: %s", name, value, rule)
+}
+
+// parameterError tells which --param breaks a rule: by the name, or by the place where
+// the name is what is wrong.
+func parameterError(field *core.FieldError, parameters []core.Parameter) string {
+	var index int
+	var part string
+	if _, err := fmt.Sscanf(field.Field, "parameters[%d].%s", &index, &part); err != nil || index >= len(parameters) {
+		return fmt.Sprintf("--param: may be given %d times at most, is given %d times", core.MaxParameters, len(parameters))
+	}
+	name := parameters[index].Name
+	switch {
+	case part == "value":
+		return fmt.Sprintf("--param: %q: its value %s", name, field.Rule)
+	case field.Value == "":
+		return fmt.Sprintf("--param: number %d of %d: its name %s", index+1, len(parameters), field.Rule)
+	default:
+		return fmt.Sprintf("--param: %q: %s", name, field.Rule)
+	}
 }
 
 // flatten lists the errors that errors.Join joined.

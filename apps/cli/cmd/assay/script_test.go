@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -18,7 +19,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"assay": main})
+	// Most tests here wait for processes that wait.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	testscript.Main(m, map[string]func(){
+		string(assay): main, string(impatient): runImpatiently, string(repeated): runRepeatedly,
+	})
 }
 
 // TestScripts runs what a user could have typed. Each script has a Coder deployment of
