@@ -75,6 +75,11 @@ sim: ## play SEEDS random runs, and crash every scenario at every call; check th
 	$(GO) run ./fakes/sim/cmd/sim -seeds $(SEEDS)
 	$(GO) run ./fakes/sim/cmd/sim -stories
 
+.PHONY: sim-check
+sim-check: ## play 20,000 fixed seeds, and 2,000 random ones whose first seed it prints
+	$(GO) run ./fakes/sim/cmd/sim -seeds 20000 -from 1
+	$(GO) run ./fakes/sim/cmd/sim -seeds 2000 -from random
+
 .PHONY: bench
 bench: ## the Go benchmarks (BENCH is a pattern), then assay against bare API calls on a real Coder
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...

@@ -59,7 +59,9 @@ func (s Spec) Validate() error {
 	}
 	s.Version.validate(fail)
 	validateParameters(s.Parameters, fail)
-	if utf8.RuneCountInString(s.Preset) > MaxParameterNameLength {
+	if !utf8.ValidString(s.Preset) {
+		fail("preset", "", notUTF8)
+	} else if utf8.RuneCountInString(s.Preset) > MaxParameterNameLength {
 		fail("preset", "", fmt.Sprintf("must have at most %d characters", MaxParameterNameLength))
 	}
 	if s.TimeoutSeconds < MinTimeoutSeconds || s.TimeoutSeconds > MaxTimeoutSeconds {
@@ -100,6 +102,10 @@ func (v VersionSelector) validate(fail func(field, value, rule string)) {
 	}
 }
 
+// notUTF8 is the rule that other bytes break: JSON would store something else than was
+// given.
+const notUTF8 = "must be UTF-8"
+
 func validateParameters(parameters []Parameter, fail func(field, value, rule string)) {
 	if len(parameters) > MaxParameters {
 		fail("parameters", "", fmt.Sprintf("must be at most %d, are %d", MaxParameters, len(parameters)))
@@ -107,13 +113,17 @@ func validateParameters(parameters []Parameter, fail func(field, value, rule str
 	seen := make(map[string]bool, len(parameters))
 	for i, p := range parameters {
 		field := fmt.Sprintf("parameters[%d]", i)
-		if n := utf8.RuneCountInString(p.Name); n < 1 || n > MaxParameterNameLength {
+		if !utf8.ValidString(p.Name) {
+			fail(field+".name", "", notUTF8)
+		} else if n := utf8.RuneCountInString(p.Name); n < 1 || n > MaxParameterNameLength {
 			fail(field+".name", "", fmt.Sprintf("must have 1 to %d characters, has %d", MaxParameterNameLength, n))
 		} else if seen[p.Name] {
 			fail(field+".name", p.Name, "is given twice; names must be unique")
 		}
 		seen[p.Name] = true
-		if n := utf8.RuneCountInString(p.Value); n > MaxParameterValueLength {
+		if !utf8.ValidString(p.Value) {
+			fail(field+".value", "", notUTF8)
+		} else if n := utf8.RuneCountInString(p.Value); n > MaxParameterValueLength {
 			fail(field+".value", "", fmt.Sprintf("must have at most %d characters, has %d", MaxParameterValueLength, n))
 		}
 	}

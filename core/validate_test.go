@@ -121,6 +121,12 @@ func TestValidate(t *testing.T) {
 		{why: "a preset may be named", edit: func(s *core.Spec) { s.Preset = "large, with GPU" }},
 		{why: "a preset's name ends somewhere", edit: func(s *core.Spec) { s.Preset = long("p", 129) }, fields: []string{"preset"}},
 
+		{
+			why: "JSON would store other characters than were given", fields: []string{"parameters[0].name", "parameters[0].value", "preset"},
+			edit: func(s *core.Spec) {
+				s.Parameters, s.Preset = []core.Parameter{{Name: "\xff", Value: "\xff"}}, "\xff"
+			},
+		},
 		{why: "60 seconds are the shortest timeout", edit: func(s *core.Spec) { s.TimeoutSeconds = 60 }},
 		{why: "59 are too short", edit: func(s *core.Spec) { s.TimeoutSeconds = 59 }, fields: []string{"timeoutSeconds"}},
 		{why: "7200 seconds are the longest", edit: func(s *core.Spec) { s.TimeoutSeconds = 7200 }},

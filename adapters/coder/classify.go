@@ -177,7 +177,9 @@ func networkText(ctx context.Context, err error) string {
 // compared with the answer's own date. It is 0 when that says nothing.
 func retryAfter(header http.Header) time.Duration {
 	value := strings.TrimSpace(header.Get("Retry-After"))
-	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+	seconds, err := strconv.ParseUint(value, 10, 31)
+	if err == nil || errors.Is(err, strconv.ErrRange) {
+		// Out of range it is the largest there is: long.
 		return time.Duration(seconds) * time.Second
 	}
 	until, err := http.ParseTime(value)

@@ -153,6 +153,7 @@ func TestRetryAfter(t *testing.T) {
 		{"nothing", "", "", 0},
 		{"nonsense", "soon", "", 0},
 		{"negative", "-5", "", 0},
+		{"more than anybody counts is long, not nothing", "99999999999999999999", "", (1<<31 - 1) * time.Second},
 	} {
 		runner := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", c.value)

@@ -73,6 +73,9 @@ func decode(revision int64, document string) (core.Record, error) {
 	if err := json.Unmarshal([]byte(document), &record); err != nil {
 		return core.Record{}, fmt.Errorf("read stored record: %w", err)
 	}
+	if record.ID == uuid.Nil {
+		return core.Record{}, errors.New("read stored record: it has no ID")
+	}
 	record.Revision = formatRevision(revision)
 	return record, nil
 }

@@ -10,27 +10,27 @@ import (
 )
 
 // absorbAnswer takes in what Coder answered to the request that this step sent.
-func absorbAnswer(s *step) (Decision, bool) {
+func absorbAnswer(s *step) *Decision {
 	answer := s.Seen.Answer
 	if answer == nil {
-		return Decision{}, false
+		return nil
 	}
 	switch answer.Request.Kind {
 	case RequestCreate:
-		return s.absorbCreate(answer), true
+		return s.absorbCreate(answer)
 	case RequestCancel:
-		return s.absorbCancel(answer), true
+		return s.absorbCancel(answer)
 	default:
-		return s.absorbDelete(answer), true
+		return s.absorbDelete(answer)
 	}
 }
 
 // absorbCreate stores the outcome of the create request: a fact, whatever became
 // of the record meanwhile (lifecycle section 3 and the table in 5.3).
-func (s *step) absorbCreate(answer *Answer) Decision {
+func (s *step) absorbCreate(answer *Answer) *Decision {
 	st := s.status()
 	if s.Seen.OwnMarker == nil {
-		return Decision{Err: assertionFailed("a create was answered that this step did not announce")}
+		return s.broken(assertionFailed("a create was answered that this step did not announce"))
 	}
 	if st.CreateAttemptID != s.Seen.OwnMarker.AttemptID || st.WorkspaceID != uuid.Nil {
 		// Somebody else settled this attempt already.
@@ -49,7 +49,7 @@ func (s *step) absorbCreate(answer *Answer) Decision {
 	return d
 }
 
-func (s *step) createOutcome(answer *Answer) Decision {
+func (s *step) createOutcome(answer *Answer) *Decision {
 	f := answer.Failure
 	switch {
 	case f == nil && s.created(&answer.Workspace):
@@ -88,10 +88,10 @@ func refusal(f *core.Failure) bool {
 
 // settleRefusal reads what a refused create may have left: the answer speaks for
 // one copy of the request, and a proxy can have sent another.
-func (s *step) settleRefusal() Decision {
+func (s *step) settleRefusal() *Decision {
 	found := s.confirm()
 	if found.kind == foundNothingYet {
-		return Decision{Read: found.need}
+		return s.ask(found.need)
 	}
 	if found.kind == foundFailure || found.kind == foundUnsettled {
 		message, failure := found.message, s.createFailure()
@@ -130,7 +130,7 @@ func finalRefusal(status int) bool {
 }
 
 // rejected records that Coder does not take the create.
-func (s *step) rejected(deleted core.ConditionStatus, why core.Reason) Decision {
+func (s *step) rejected(deleted core.ConditionStatus, why core.Reason) *Decision {
 	answer := s.status().CreateAnswer
 	return s.failWith(core.ReasonCreateRejected, "correct what Coder objects to; "+
 		describe(refusedCreate(answer)), deleted, why)
@@ -150,7 +150,7 @@ func (s *step) settledRecord() bool {
 // unconfirmed keeps the marker: only reads can tell whether the create took effect.
 // What a settled record already says about its workspace stays, because nothing new
 // is known.
-func (s *step) unconfirmed(message string, failure *core.Failure) Decision {
+func (s *step) unconfirmed(message string, failure *core.Failure) *Decision {
 	after := s.slowed(failure, s.Options.RunningPoll)
 	if !s.settledRecord() {
 		return s.wait(core.ReasonConfirmingCreate, message, after)
@@ -163,7 +163,7 @@ func (s *step) unconfirmed(message string, failure *core.Failure) Decision {
 }
 
 // notSent is for a create that had no effect and whose marker is cleared.
-func (s *step) notSent(reason core.Reason, message string, after time.Duration) Decision {
+func (s *step) notSent(reason core.Reason, message string, after time.Duration) *Decision {
 	if s.settledRecord() {
 		s.workspaceDeleted(core.ConditionTrue, core.ReasonNotCreated, "")
 		return s.lookAgain(0)
@@ -173,7 +173,7 @@ func (s *step) notSent(reason core.Reason, message string, after time.Duration) 
 
 // adopt stores the workspace and its start build. A workspace outranks every
 // earlier conclusion that there is none.
-func (s *step) adopt(w core.Workspace, start core.Build) Decision {
+func (s *step) adopt(w core.Workspace, start core.Build) *Decision {
 	st := s.status()
 	st.WorkspaceID, st.StartBuildID, st.CreateAnswer = w.ID, start.ID, nil
 	if s.settledRecord() {
@@ -182,6 +182,6 @@ func (s *step) adopt(w core.Workspace, start core.Build) Decision {
 		}
 		return s.lookAgain(0)
 	}
-	s.running(core.ReasonWaitingForBuild, "the start build is "+string(start.Job.Status))
+	s.running(core.ReasonWaitingForBuild, startBuildIs(start.Job.Status))
 	return s.lookAgain(s.Options.RunningPoll)
 }

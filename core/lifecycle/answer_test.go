@@ -69,7 +69,7 @@ func TestCreateRefused(t *testing.T) {
 			{why: "our name is read first", want: "read name"},
 			{why: "then the owner's list", given: []edit{seeNoName}, want: "read owned"},
 			{why: "nothing there: the marker is cleared", given: nothingThere, want: "Pending OperatorAccessNotReady after 15s", says: "renew the operator's token"},
-			{why: "the reads fail: the marker stays, the answer is noted", given: readsFail, want: "Running ConfirmingCreate marker(401) after 5s"},
+			{why: "the reads fail: the marker stays, the answer is noted", given: readsFail, want: "Running ConfirmingCreate marker(401) after 5s", says: "read: HTTP 502"},
 			{why: "somebody else has the name: the next pass says so", given: occupied, want: "Pending OperatorAccessNotReady after 15s"},
 		}},
 		{"406", importing, []row{
@@ -186,7 +186,7 @@ func TestCreateOutcomeOnASettledRecord(t *testing.T) {
 			why: "a workspace that is retained stays so", given: []edit{settled(nil, is(core.ConditionFalse, core.ReasonRetained))},
 			want: failed + "False/Retained workspace after 0s",
 		},
-		{why: "no answer says nothing new", given: []edit{settled(uncertain)}, want: failed + "Unknown/CreateOutcomeUnknown marker after 5s"},
+		{why: "no answer says nothing new but why", given: []edit{settled(uncertain)}, want: failed + "Unknown/CreateOutcomeUnknown marker after 5s", says: "connection reset"},
 		{why: "no answer on one being deleted", given: []edit{deleting(uncertain)}, want: "Running CreatingWorkspace Unknown/CreateOutcomeUnknown marker after 5s"},
 		{
 			why: "no answer leaves OwnershipUnknown", given: []edit{settled(uncertain, is(core.ConditionUnknown, core.ReasonOwnershipUnknown))},

@@ -23,8 +23,8 @@ func assertRecord(r *core.Record) error {
 	if r.ID == uuid.Nil {
 		return assertionFailed("the record has no ID")
 	}
-	if want := core.WorkspaceName(r.ID); st.WorkspaceName != "" && st.WorkspaceName != want {
-		return assertionFailed("the recorded workspace name %q is not %q", st.WorkspaceName, want)
+	if st.WorkspaceName != "" && st.WorkspaceName != core.WorkspaceName(r.ID) {
+		return assertionFailed("the recorded workspace name %q is not %q", st.WorkspaceName, core.WorkspaceName(r.ID))
 	}
 	if st.Phase != "" && !st.Phase.Final() && st.StartTime.IsZero() {
 		return assertionFailed("a running record has no start time")

@@ -9,19 +9,19 @@ import (
 )
 
 // stopOnDeletionRequest turns a deletion request into cleanup (4.2).
-func stopOnDeletionRequest(s *step) (Decision, bool) {
+func stopOnDeletionRequest(s *step) *Decision {
 	if !s.Record.DeletionRequested() {
-		return Decision{}, false
+		return nil
 	}
-	return s.cleanup(), true
+	return s.cleanup()
 }
 
 // finish cleans up after a verdict and then lets the record expire (4.5).
-func finish(s *step) (Decision, bool) {
+func finish(s *step) *Decision {
 	if !s.Record.Status.Phase.Final() {
-		return Decision{}, false
+		return nil
 	}
-	return s.cleanup(), true
+	return s.cleanup()
 }
 
 // cleanupDone reports whether no workspace can exist, or nobody can tell any more
@@ -44,67 +44,62 @@ func AtRest(r core.Record) bool {
 	}
 }
 
-// cleanupRules are tried in this order (6.1). They change only what is known about
+// cleanup tries its rules in this order (6.1). They change only what is known about
 // the workspace, never the phase.
-var cleanupRules = []rule{
-	{"a cleanup that is done releases the hold", cleanupRelease},            // 0
-	{"nothing was ever sent", cleanupNothingSent},                           // 1
-	{"a workspace is retained where both sides want that", cleanupRetain},   // 2
-	{"a control plane that is gone ends the cleanup", cleanupPlaneGone},     // 3
-	{"a workspace of unknown owner stays", cleanupOwnershipUnknown},         // 4
-	{"cleanup needs a connection", cleanupConnect},                          // 5
-	{"a create without an answer is confirmed first", cleanupUnknownCreate}, // 6
-	{"the workspace is deleted", cleanupDelete},                             // 7
-}
-
-func (s *step) cleanup() Decision {
-	for _, rule := range cleanupRules {
-		if d, applies := rule.apply(s); applies {
-			return d
-		}
+func (s *step) cleanup() *Decision {
+	switch {
+	case applies(cleanupRelease(s)): // 0: a cleanup that is done releases the hold
+	case applies(cleanupNothingSent(s)): // 1: nothing was ever sent
+	case applies(cleanupRetain(s)): // 2: a workspace is retained where both sides want that
+	case applies(cleanupPlaneGone(s)): // 3: a control plane that is gone ends the cleanup
+	case applies(cleanupOwnershipUnknown(s)): // 4: a workspace of unknown owner stays
+	case applies(cleanupConnect(s)): // 5: cleanup needs a connection
+	case applies(cleanupUnknownCreate(s)): // 6: a create without an answer is confirmed first
+	default: // 7: the workspace is deleted
+		return s.cleanupDelete()
 	}
-	return Decision{Err: assertionFailed("no cleanup rule applies")}
+	return &s.decided
 }
 
-func cleanupRelease(s *step) (Decision, bool) {
+func cleanupRelease(s *step) *Decision {
 	if !cleanupDone(&s.Record) {
-		return Decision{}, false
+		return nil
 	}
 	if s.Record.Held {
 		d := s.lookAgain(0)
 		d.Hold = HoldRelease
-		return d, true
+		return d
 	}
-	return s.expire(), true
+	return s.expire()
 }
 
-func cleanupNothingSent(s *step) (Decision, bool) {
+func cleanupNothingSent(s *step) *Decision {
 	if s.Record.Status.MayHaveWorkspace() {
-		return Decision{}, false
+		return nil
 	}
-	return s.gone(core.ReasonNotCreated), true
+	return s.gone(core.ReasonNotCreated)
 }
 
-func cleanupRetain(s *step) (Decision, bool) {
+func cleanupRetain(s *step) *Decision {
 	if policy, _ := core.ParseDeletionPolicy(s.Record.DeletionPolicy); policy != core.DeletionPolicyRetain {
-		return Decision{}, false
+		return nil
 	}
 	plane := &s.Seen.ControlPlane
 	switch {
 	case !plane.Done:
-		return read(ReadControlPlane, uuid.Nil), true
+		return s.read(ReadControlPlane, uuid.Nil)
 	case plane.Failure != nil && s.ownershipUnknown():
-		return s.stay(nil), true
+		return s.stay(nil)
 	case plane.Failure != nil:
-		return s.cleaning(core.ReasonControlPlaneUnavailable, plane.Failure.Message, s.Options.CleanupPoll), true
+		return s.cleaning(core.ReasonControlPlaneUnavailable, plane.Failure.Message, s.Options.CleanupPoll)
 	case plane.Value.State == core.ControlPlaneGone || !plane.Value.Policy.AllowRetain:
-		return Decision{}, false
+		return nil
 	}
 	retained := s.Record.Status.Condition(core.ConditionWorkspaceDeleted).Reason == core.ReasonRetained
 	if retained && s.Record.DeletionRequested() && s.Record.Held {
 		d := s.lookAgain(0)
 		d.Hold, d.Live = HoldRelease, true
-		return d, true
+		return d
 	}
 	s.workspaceDeleted(core.ConditionFalse, core.ReasonRetained, "")
 	d := s.lookAgain(s.Options.CleanupPoll)
@@ -114,40 +109,40 @@ func cleanupRetain(s *step) (Decision, bool) {
 	} else {
 		d.After = 0
 	}
-	return d, true
+	return d
 }
 
-func cleanupPlaneGone(s *step) (Decision, bool) {
+func cleanupPlaneGone(s *step) *Decision {
 	if !s.Seen.ControlPlane.Done {
-		return read(ReadControlPlane, uuid.Nil), true
+		return s.read(ReadControlPlane, uuid.Nil)
 	}
 	if !s.Seen.planeGone() {
-		return Decision{}, false
+		return nil
 	}
 	s.workspaceDeleted(core.ConditionUnknown, core.ReasonControlPlaneGone, "")
 	d := s.lookAgain(0)
 	d.Live = true
-	return d, true
+	return d
 }
 
 // cleanupOwnershipUnknown never touches the workspace: it looks again, and only
 // proof moves it on.
-func cleanupOwnershipUnknown(s *step) (Decision, bool) {
+func cleanupOwnershipUnknown(s *step) *Decision {
 	if !s.ownershipUnknown() {
-		return Decision{}, false
+		return nil
 	}
 	needed, problem := s.connection()
 	if needed.Kind != ReadNothing {
-		return Decision{Read: needed}, true
+		return s.ask(needed)
 	}
 	if problem != nil {
-		return s.stay(problem.failure), true
+		return s.stay(problem.failure)
 	}
 	found := s.confirm()
 	if found.kind == foundFailure {
-		return s.stay(found.failure), true
+		return s.stay(found.failure)
 	}
-	return s.cleanupFound(found), true
+	return s.cleanupFound(found)
 }
 
 // ownershipUnknown reports whether a workspace has our name that the test cannot
@@ -158,39 +153,39 @@ func (s *step) ownershipUnknown() bool {
 }
 
 // stay leaves everything as it is: nothing new is known, for the failure's reason.
-func (s *step) stay(f *core.Failure) Decision {
+func (s *step) stay(f *core.Failure) *Decision {
 	d := s.lookAgain(s.slowed(f, s.Options.CleanupPoll))
 	d.Waits = true
 	return d
 }
 
-func cleanupConnect(s *step) (Decision, bool) {
+func cleanupConnect(s *step) *Decision {
 	needed, problem := s.connection()
 	switch {
 	case needed.Kind != ReadNothing:
-		return Decision{Read: needed}, true
+		return s.ask(needed)
 	case problem == nil:
-		return Decision{}, false
+		return nil
 	case problem.failure != nil:
-		return s.unavailable(problem.failure), true
+		return s.unavailable(problem.failure)
 	default:
-		return s.cleaning(core.ReasonControlPlaneUnavailable, problem.message, s.Options.CleanupPoll), true
+		return s.cleaning(core.ReasonControlPlaneUnavailable, problem.message, s.Options.CleanupPoll)
 	}
 }
 
-func cleanupUnknownCreate(s *step) (Decision, bool) {
+func cleanupUnknownCreate(s *step) *Decision {
 	if s.Record.Status.WorkspaceID != uuid.Nil {
-		return Decision{}, false
+		return nil
 	}
-	return s.cleanupFound(s.confirm()), true
+	return s.cleanupFound(s.confirm())
 }
 
 // cleanupFound turns a finding into what it means for a test that has its verdict
 // or is being deleted.
-func (s *step) cleanupFound(found finding) Decision {
+func (s *step) cleanupFound(found finding) *Decision {
 	switch found.kind {
 	case foundNothingYet:
-		return Decision{Read: found.need}
+		return s.ask(found.need)
 	case foundFailure:
 		return s.unavailable(found.failure)
 	case foundOurs:
@@ -212,27 +207,27 @@ func (s *step) cleanupFound(found finding) Decision {
 	}
 }
 
-func cleanupDelete(s *step) (Decision, bool) {
+func (s *step) cleanupDelete() *Decision {
 	id := s.Record.Status.WorkspaceID
 	workspace := s.Seen.Workspaces[id]
 	if !workspace.Done {
-		return read(ReadWorkspace, id), true
+		return s.read(ReadWorkspace, id)
 	}
 	if f := workspace.Failure; f != nil {
-		return s.unavailable(f), true
+		return s.unavailable(f)
 	}
-	return s.deleteForCleanup(&workspace.Value), true
+	return s.deleteForCleanup(&workspace.Value)
 }
 
 // gone records that no workspace of this test can exist.
-func (s *step) gone(reason core.Reason) Decision {
+func (s *step) gone(reason core.Reason) *Decision {
 	s.workspaceDeleted(core.ConditionTrue, reason, "")
 	return s.lookAgain(0)
 }
 
 // cleaning records why the workspace is still there. The message says first where
 // the deletion policy is not followed.
-func (s *step) cleaning(reason core.Reason, message string, after time.Duration) Decision {
+func (s *step) cleaning(reason core.Reason, message string, after time.Duration) *Decision {
 	if message == "" {
 		message = deletedMessages[reason]
 	}
@@ -264,7 +259,7 @@ func (s *step) policyNote() string {
 }
 
 // unavailable records that cleanup cannot go on now.
-func (s *step) unavailable(f *core.Failure) Decision {
+func (s *step) unavailable(f *core.Failure) *Decision {
 	switch f.Class {
 	case core.FailureMismatch:
 		return s.cleaning(core.ReasonCoderAnswerMismatch, describe(f), s.Options.CleanupPoll)

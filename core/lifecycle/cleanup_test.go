@@ -57,6 +57,15 @@ func TestRetain(t *testing.T) {
 	unreachable := planeState(core.ControlPlaneNoAccess)
 	const final = "Failed BuildFailed Inconclusive "
 	const retained = final + "False/Retained workspace after "
+	const retrying = final + "False/DeleteRetrying workspace after 1m0s"
+	failedDelete := seeWorkspace(latest(build(core.TransitionDelete, core.JobFailed)))
+	says := func(want string) func(*testing.T, Decision) {
+		return func(t *testing.T, d Decision) {
+			if got := d.Record.Status.Condition(core.ConditionWorkspaceDeleted).Message; got != want {
+				t.Errorf("message %q, want %q", got, want)
+			}
+		}
+	}
 	decide(t, failed, []row{
 		{why: "asked for and allowed", given: []edit{policy("retain"), allowRetain}, want: retained + "0s"},
 		{why: "no Coder call: it works while Coder is unreachable", given: []edit{policy("retain"), allowRetain, unreachable}, want: retained + "0s"},
@@ -78,8 +87,28 @@ func TestRetain(t *testing.T) {
 			why: "while an unknown create is looked for too", want: "Failed DeadlineExceeded Inconclusive Unknown/CreateOutcomeUnknown marker after 5s",
 			given: []edit{func(in *Input) { *in = unanswered() }, policy("retain"), seeNoName}, says: "the control plane does not allow retain",
 		},
+		{
+			why: "the note comes before what cleanup says anyway", given: []edit{policy("retain"), failedDelete}, want: retrying,
+			check: says("the control plane does not allow retain, so the workspace is deleted; a delete build failed; another one follows"),
+		},
+		{
+			why: "no note without a policy", given: []edit{failedDelete}, want: retrying, check: says("a delete build failed; another one follows"),
+		},
+		{
+			why: "nor on what nobody could read", want: final + "False/ControlPlaneUnavailable workspace after 1m0s",
+			given: []edit{policy("retain"), func(in *Input) { in.Seen.ControlPlane = failing[core.ControlPlane](&core.Failure{Message: "away"}) }},
+			check: says("away"),
+		},
 		{why: "delete, exactly as written", given: []edit{policy("delete"), allowRetain}, want: "read workspace"},
 		{why: "retained, and nobody deletes the test: the hold stays, the policy can change", given: []edit{policy("retain"), allowRetain, is(core.ConditionFalse, core.ReasonRetained)}, want: retained + "1m0s"},
+		{
+			why: "nor does its stream tell anything", given: []edit{policy("retain"), allowRetain, is(core.ConditionFalse, core.ReasonRetained)}, want: retained + "1m0s",
+			check: func(t *testing.T, d Decision) {
+				if d.Watch != uuid.Nil {
+					t.Error("the stream of a retained workspace is watched")
+				}
+			},
+		},
 		{why: "switched back: the workspace is deleted", given: []edit{policy("delete"), allowRetain, is(core.ConditionFalse, core.ReasonRetained)}, want: "read workspace"},
 		{why: "no longer allowed: the same", given: []edit{policy("retain"), is(core.ConditionFalse, core.ReasonRetained)}, want: "read workspace"},
 		{
@@ -116,7 +145,12 @@ func TestOwnershipUnknown(t *testing.T) {
 	const stays = final + "Unknown/OwnershipUnknown marker after 1m0s"
 	decide(t, base, []row{
 		{why: "5.4 is read again", want: "read name"},
+		{why: "but not before the deployment answered", given: []edit{func(in *Input) { in.Seen.Deployment = Result[core.Deployment]{} }}, want: "read deployment"},
 		{why: "still unproven: never touched", given: []edit{seeName(foreign())}, want: stays},
+		{
+			why: "what is known by its ID is ours, whatever was said before", want: "read workspace",
+			given: []edit{func(in *Input) { *in = failed() }, workspaceIs(core.ConditionUnknown, core.ReasonOwnershipUnknown)},
+		},
 		{why: "proven by now: adopted, then cleaned up", given: []edit{seeName(ours())}, want: final + "False/CleanupPending workspace after 0s"},
 		{
 			why: "proven and deleted", given: []edit{seeName(func() core.Workspace { w := ours(); w.Deleted = true; return w }())},
@@ -125,7 +159,14 @@ func TestOwnershipUnknown(t *testing.T) {
 		{why: "none: the rules for none", given: []edit{seeNoName}, want: final + "Unknown/CreateOutcomeUnknown marker after 5s"},
 		{why: "a read fails: it stays", given: []edit{func(in *Input) { in.Seen.Name = failing[core.NameLookup](unavailable) }}, want: stays},
 		{why: "too many requests: it stays, as long as Coder says", given: []edit{func(in *Input) { in.Seen.Name = failing[core.NameLookup](limited) }}, want: final + "Unknown/OwnershipUnknown marker after 1m30s"},
-		{why: "not connected: it stays", given: []edit{planeState(core.ControlPlaneUnready)}, want: stays},
+		{
+			why: "not connected: it stays, and nothing is written", given: []edit{planeState(core.ControlPlaneUnready)}, want: stays,
+			check: func(t *testing.T, d Decision) {
+				if want := base().Record.Status; !sameStatus(&want, &d.Record.Status) {
+					t.Errorf("generation %d is noted although nothing changed", d.Record.Status.ObservedGeneration)
+				}
+			},
+		},
 		{why: "Coder does not answer: it stays", given: []edit{func(in *Input) { in.Seen.Deployment = failing[core.Deployment](unavailable) }}, want: stays},
 		{why: "the control plane is gone: that ends it", given: []edit{planeState(core.ControlPlaneGone)}, want: final + "Unknown/ControlPlaneGone marker after 0s"},
 		{

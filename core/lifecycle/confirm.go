@@ -10,11 +10,11 @@ import (
 
 // confirmCreate finds out by reads alone whether a create whose answer is missing
 // took effect (5.4).
-func confirmCreate(s *step) (Decision, bool) {
+func confirmCreate(s *step) *Decision {
 	if !s.Record.Status.HasMarker() || s.Record.Status.WorkspaceID != uuid.Nil {
-		return Decision{}, false
+		return nil
 	}
-	return s.runningFound(s.confirm()), true
+	return s.runningFound(s.confirm())
 }
 
 // finding is what the confirming reads came to.
@@ -57,11 +57,11 @@ const (
 )
 
 // runningFound turns a finding into what it means for a test without a verdict.
-func (s *step) runningFound(found finding) Decision {
+func (s *step) runningFound(found finding) *Decision {
 	name := s.Record.Status.WorkspaceName
 	switch found.kind {
 	case foundNothingYet:
-		return Decision{Read: found.need}
+		return s.ask(found.need)
 	case foundFailure:
 		return s.waitFor(found.failure)
 	case foundOurs:
@@ -85,7 +85,7 @@ func (s *step) runningFound(found finding) Decision {
 }
 
 // refused concludes from a refusal whose create is known to have had no effect.
-func (s *step) refused(nameTaken bool) Decision {
+func (s *step) refused(nameTaken bool) *Decision {
 	answer := s.status().CreateAnswer
 	f := refusedCreate(answer)
 	switch answer.Status {

@@ -68,6 +68,11 @@ func TestConfirmAbsence(t *testing.T) {
 		in.Seen.DeploymentAfter = done(core.Deployment{ID: deploymentID, ServerTime: in.Now})
 	}
 	mayReadAfter := func(in *Input) { in.Seen.MayReadAfter = done(true) }
+	elsewhere := func(change func(*core.Workspace)) core.Workspace {
+		w := renamed()
+		change(&w)
+		return w
+	}
 	named := func(w core.Workspace, name string) core.Workspace {
 		w.Name = name
 		return w
@@ -144,6 +149,13 @@ func TestConfirmAbsence(t *testing.T) {
 		{
 			why: "one of another template is nobody's question", want: "read deployment after",
 			given: []edit{seeOwned(func() core.Workspace { w := renamed(); w.TemplateID = otherID; return w }()), mayRead},
+		},
+		{
+			why: "nor is one of another organization; nothing is read about either", want: "read deployment after",
+			given: []edit{
+				seeOwned(elsewhere(func(w *core.Workspace) { w.OrganizationID = otherID }), elsewhere(func(w *core.Workspace) { w.TemplateID = otherID })),
+				mayRead, func(in *Input) { in.Seen.Claimed, in.Seen.Builds = nil, nil },
+			},
 		},
 		{
 			why: "one that somebody else made is no look-alike", want: "read deployment after",

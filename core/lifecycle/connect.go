@@ -7,37 +7,37 @@ import (
 )
 
 // connect makes sure that the deployment answers and is the right one (5.1).
-func connect(s *step) (Decision, bool) {
+func connect(s *step) *Decision {
 	need, problem := s.connection()
 	switch {
 	case need.Kind != ReadNothing:
-		return Decision{Read: need}, true
+		return s.ask(need)
 	case problem == nil:
-		return Decision{}, false
+		return nil
 	case problem.failure != nil:
-		return s.waitFor(problem.failure), true
+		return s.waitFor(problem.failure)
 	default:
-		return s.wait(problem.reason, problem.message, s.poll()), true
+		return s.wait(problem.reason, problem.message, s.poll())
 	}
 }
 
 // endOnGone ends a test that may have a workspace when its control plane is gone:
 // a namespace delete never deadlocks on a test (4.6).
-func endOnGone(s *step) (Decision, bool) {
+func endOnGone(s *step) *Decision {
 	if !s.Record.Status.MayHaveWorkspace() {
-		return Decision{}, false
+		return nil
 	}
 	if !s.Seen.ControlPlane.Done {
-		return read(ReadControlPlane, uuid.Nil), true
+		return s.read(ReadControlPlane, uuid.Nil)
 	}
 	if !s.Seen.planeGone() {
-		return Decision{}, false
+		return nil
 	}
 	d := s.failWith(core.ReasonControlPlaneGone,
 		"look for the workspace "+s.Record.Status.WorkspaceName+" yourself: the control plane is gone",
 		core.ConditionUnknown, core.ReasonControlPlaneGone)
 	d.Live = true
-	return d, true
+	return d
 }
 
 // planeGone reports whether the control plane was read and is gone. A read that

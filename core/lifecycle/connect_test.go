@@ -25,7 +25,7 @@ func TestConnect(t *testing.T) {
 		},
 		{
 			why: "one that is gone is waited for while nothing was sent", given: []edit{planeState(core.ControlPlaneGone)},
-			want: "Pending ControlPlaneNotReady after 15s",
+			want: "Pending ControlPlaneNotReady after 15s", says: "does not exist or is being deleted",
 		},
 		{
 			why: "one that cannot be read is not ready", given: []edit{planeFailed},
@@ -80,6 +80,7 @@ func TestConnect(t *testing.T) {
 			why: "gone comes before the deadline", given: []edit{planeState(core.ControlPlaneGone), now(time.Hour)},
 			want: "Failed ControlPlaneGone Inconclusive Unknown/ControlPlaneGone marker after 0s",
 		},
+		{why: "so it is read before that", given: []edit{now(time.Hour), func(in *Input) { in.Seen = Seen{} }}, want: "read control plane"},
 		{
 			why: "one that cannot be read is never gone, whatever came with the error", given: []edit{planeFailed},
 			want: "Running ControlPlaneNotReady marker after 5s",

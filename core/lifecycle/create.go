@@ -10,12 +10,12 @@ import (
 
 // announceCreate stores the create marker with all pins. The request follows in
 // the same step, once the marker is stored (5.3).
-func (s *step) announceCreate() Decision {
+func (s *step) announceCreate() *Decision {
 	if !s.Now.Before(s.deadline()) {
 		return s.deadlineExceeded(s.Record.Status.Reason, s.Record.Status.Message)
 	}
 	if s.Seen.AttemptID == uuid.Nil {
-		return read(ReadAttemptID, uuid.Nil)
+		return s.read(ReadAttemptID, uuid.Nil)
 	}
 	s.announce()
 	s.running(core.ReasonCreatingWorkspace, "asking Coder for the workspace "+s.next.Status.WorkspaceName)
@@ -45,25 +45,25 @@ func (s *step) announce() {
 
 // sendAnnouncedCreate sends the create that this very step announced, while that is
 // surely before anybody else may conclude that it was not sent.
-func sendAnnouncedCreate(s *step) (Decision, bool) {
+func sendAnnouncedCreate(s *step) *Decision {
 	own := s.Seen.OwnMarker
 	if own == nil {
-		return Decision{}, false
+		return nil
 	}
 	if own.AttemptID != s.Record.Status.CreateAttemptID {
 		// Somebody else settled this announcement already.
-		return s.lookAgain(0), true
+		return s.lookAgain(0)
 	}
 	if own.Age > s.Options.SendWindow || !s.Now.Before(s.deadline()) {
 		s.clearMarker()
 		d := s.notSent(core.ReasonCreateRetrying, "the create request was not sent: storing its announcement took too long", 0)
 		// That nothing was sent is a fact, whatever became of the record meanwhile.
 		d.Fact = true
-		return d, true
+		return d
 	}
 	d := s.lookAgain(0)
 	d.Request = &Request{Kind: RequestCreate, Create: s.createRequest()}
-	return d, true
+	return d
 }
 
 // clearMarker is for the one case in which no create request can have taken

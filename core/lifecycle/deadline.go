@@ -9,16 +9,16 @@ import (
 
 // endOnDeadline ends a run whose time was over when the step began (4.7). When it ran
 // out during the step, only a wait ends (4.10, see wait): a verdict stands.
-func endOnDeadline(s *step) (Decision, bool) {
+func endOnDeadline(s *step) *Decision {
 	began := s.Began
 	if began.IsZero() {
 		began = s.Now
 	}
 	if began.Before(s.deadline()) {
-		return Decision{}, false
+		return nil
 	}
 	st := &s.Record.Status
-	return s.deadlineExceeded(st.Reason, st.Message), true
+	return s.deadlineExceeded(st.Reason, st.Message)
 }
 
 // deadline is when the run ends: the timeout, or sooner the inputs' timeout while
@@ -35,7 +35,7 @@ func (s *step) deadline() time.Time {
 
 // deadlineExceeded records the verdict; the message names the wait that the
 // deadline ended.
-func (s *step) deadlineExceeded(last core.Reason, message string) Decision {
+func (s *step) deadlineExceeded(last core.Reason, message string) *Decision {
 	limit := s.deadline().Sub(s.next.Status.StartTime)
 	s.status().LastWaitReason = last
 	return s.fail(core.ReasonDeadlineExceeded,

@@ -37,6 +37,7 @@ func TestDeadline(t *testing.T) {
 		},
 		{why: "which is no later than the other", given: []edit{inputs(1000), now(900 * time.Second)}, want: "Failed DeadlineExceeded Inconclusive True/NotCreated after 0s", says: "15m0s"},
 		{why: "before it the inputs are waited for", given: []edit{inputs(30), now(30*time.Second - 1)}, want: "read owner"},
+		{why: "a second is the shortest", given: []edit{inputs(1), now(time.Second)}, want: "Failed DeadlineExceeded Inconclusive True/NotCreated after 0s", says: "no result within 1s"},
 	})
 	decide(t, marked, []row{
 		{why: "once a create may have been sent, inputs are no longer waited for", given: []edit{inputs(30), now(10 * time.Minute)}, want: "read name"},
@@ -81,6 +82,7 @@ func TestDeadlineDuringTheStep(t *testing.T) {
 			want: "Failed DeadlineExceeded Inconclusive True/NotCreated after 0s", says: "the last wait was TemplateNotFound: ",
 		},
 		{why: "no create is announced", want: "Failed DeadlineExceeded Inconclusive True/NotCreated after 0s"},
+		{why: "not even at the deadline itself", given: []edit{now(900 * time.Second)}, want: "Failed DeadlineExceeded Inconclusive True/NotCreated after 0s"},
 		{
 			why: "a verdict stands", given: []edit{func(in *Input) { in.Seen.Template.Value.Deprecated = true }},
 			want: "Failed TemplateDeprecated TemplateFailed True/NotCreated after 0s",

@@ -90,37 +90,51 @@ type Request struct {
 	Evidence bool
 }
 
-// step is one call of Decide: the input and the record that it turns into.
+// step is one call of Decide: the input, the record that it turns into, and what the
+// rule that applies decides about it. It lives on the stack: a wait that changes nothing
+// allocates nothing.
 type step struct {
 	Input
-	next core.Record
+	next    core.Record
+	decided Decision
 }
 
-// read asks for an observation.
-func read(kind ReadKind, id uuid.UUID) Decision {
-	return Decision{Read: Read{Kind: kind, ID: id}}
+// ask asks for an observation.
+func (s *step) ask(want Read) *Decision {
+	s.decided = Decision{Read: want}
+	return &s.decided
+}
+
+// read asks for an observation of this kind.
+func (s *step) read(kind ReadKind, id uuid.UUID) *Decision { return s.ask(Read{Kind: kind, ID: id}) }
+
+// broken ends the step with a broken assertion.
+func (s *step) broken(err error) *Decision {
+	s.decided = Decision{Err: err}
+	return &s.decided
 }
 
 // status is the status that the step writes.
 func (s *step) status() *core.Status { return &s.next.Status }
 
 // lookAgain ends the step after which the test looks again.
-func (s *step) lookAgain(after time.Duration) Decision {
-	return Decision{Record: s.next, After: after, Watch: s.next.Status.WorkspaceID}
+func (s *step) lookAgain(after time.Duration) *Decision {
+	s.decided = Decision{After: after, Watch: s.next.Status.WorkspaceID}
+	return &s.decided
 }
 
-// bounded completes a decision: every write says which generation it saw, and a
-// wait never sleeps past the deadline.
-func (s *step) bounded(d Decision) Decision {
-	if d.Read.Kind != ReadNothing || d.Err != nil || d.Expire {
-		return d
+// complete adds the record to what was decided: every write says which generation it
+// saw, and a wait never sleeps past the deadline.
+func (s *step) complete(d *Decision) {
+	if d.Read.Kind != ReadNothing || d.Err != nil {
+		return
 	}
-	if !sameStatus(&d.Record.Status, &s.Record.Status) {
-		d.Record.Status.ObservedGeneration = d.Record.Generation
+	if !d.Expire && !sameStatus(&s.next.Status, &s.Record.Status) {
+		s.next.Status.ObservedGeneration = s.next.Generation
 	}
-	running := d.Record.Status.Phase == core.PhasePending || d.Record.Status.Phase == core.PhaseRunning
-	if running && !d.Record.DeletionRequested() && !d.Done {
+	running := s.next.Status.Phase == core.PhasePending || s.next.Status.Phase == core.PhaseRunning
+	if running && !s.next.DeletionRequested() && !d.Done && !d.Expire {
 		d.After = min(d.After, max(0, s.deadline().Sub(s.Now)))
 	}
-	return d
+	d.Record = s.next
 }

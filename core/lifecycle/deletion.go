@@ -16,48 +16,48 @@ const (
 
 // deleteAfterPass deletes the workspace of a test whose agents were ready; only a
 // delete build that succeeded makes it a pass (5.6).
-func deleteAfterPass(s *step) (Decision, bool) {
+func deleteAfterPass(s *step) *Decision {
 	st := &s.Record.Status
 	if st.AgentsReadyTime.IsZero() {
-		return Decision{}, false
+		return nil
 	}
 	workspace := s.Seen.Workspaces[st.WorkspaceID]
 	if !workspace.Done {
-		return read(ReadWorkspace, st.WorkspaceID), true
+		return s.read(ReadWorkspace, st.WorkspaceID)
 	}
 	if f := workspace.Failure; f != nil {
-		return s.waitFor(f), true
+		return s.waitFor(f)
 	}
 	w := &workspace.Value
 	switch latest := &w.Latest; {
 	case latest.Transition != core.TransitionDelete:
 		if w.Deleted {
 			return s.failWith(core.ReasonWorkspaceDeletedExternally, "the workspace was deleted without a delete build that succeeded",
-				core.ConditionTrue, core.ReasonDeletedExternally), true
+				core.ConditionTrue, core.ReasonDeletedExternally)
 		}
-		return s.removeBuild(latest, s.deleting), true
+		return s.removeBuild(latest, func(message string) { s.deleting(message) })
 	case latest.Job.Status == core.JobSucceeded:
-		return s.succeed(), true
+		return s.succeed()
 	case latest.Job.Status == core.JobFailed, latest.Job.Status == core.JobCanceled:
 		s.countFailedDelete(latest)
 		return s.failWith(core.ReasonDeleteBuildFailed, "read the delete build's log: the agents were ready, but deleting the workspace failed",
-			core.ConditionFalse, core.ReasonDeleteRetrying), true
+			core.ConditionFalse, core.ReasonDeleteRetrying)
 	case latest.Job.Status.Active():
 		s.status().DeleteBuildID = latest.ID
-		return s.deleting("the delete build is " + string(latest.Job.Status)), true
+		return s.deleting("the delete build is " + string(latest.Job.Status))
 	default:
-		return s.deleting("the delete build is in an unknown state"), true
+		return s.deleting("the delete build is in an unknown state")
 	}
 }
 
 // deleting waits for the delete of a pass.
-func (s *step) deleting(message string) Decision {
+func (s *step) deleting(message string) *Decision {
 	return s.wait(core.ReasonDeletingWorkspace, message, s.poll())
 }
 
 // deleteForCleanup is the delete step for a test that is final or being deleted
 // (6.2).
-func (s *step) deleteForCleanup(w *core.Workspace) Decision {
+func (s *step) deleteForCleanup(w *core.Workspace) *Decision {
 	latest := &w.Latest
 	isDelete := latest.Transition == core.TransitionDelete
 	switch {
@@ -71,44 +71,46 @@ func (s *step) deleteForCleanup(w *core.Workspace) Decision {
 	case isDelete:
 		return s.cleaning(core.ReasonDeleting, "the delete build is in an unknown state", s.Options.RunningPoll)
 	default:
-		return s.removeBuild(latest, func(message string) Decision {
-			return s.cleaning(core.ReasonCleanupPending, message, s.Options.RunningPoll)
+		return s.removeBuild(latest, func(message string) {
+			s.cleaning(core.ReasonCleanupPending, message, s.Options.RunningPoll)
 		})
 	}
 }
 
 // removeBuild gets rid of a start or stop build: an active one is canceled, an
-// ended one makes room for the delete build.
-func (s *step) removeBuild(latest *core.Build, wait func(message string) Decision) Decision {
+// ended one makes room for the delete build. wait decides what else to write down.
+func (s *step) removeBuild(latest *core.Build, wait func(message string)) *Decision {
 	what := "the " + string(latest.Transition) + " build"
 	switch latest.Job.Status {
 	case core.JobPending, core.JobRunning:
-		return s.request(wait("canceling "+what), &Request{
+		wait("canceling " + what)
+		return s.request(&Request{
 			Kind: RequestCancel, Workspace: s.Record.Status.WorkspaceID, Build: latest.ID, Expected: latest.Job.Status,
 		})
 	case core.JobSucceeded, core.JobFailed, core.JobCanceled:
-		return s.request(wait("starting the delete build"), &Request{Kind: RequestDelete, Workspace: s.Record.Status.WorkspaceID})
+		wait("starting the delete build")
+		return s.request(&Request{Kind: RequestDelete, Workspace: s.Record.Status.WorkspaceID})
 	case core.JobCanceling:
-		return wait(what + " is being canceled")
+		wait(what + " is being canceled")
 	default:
-		return wait(what + " is in an unknown state")
+		wait(what + " is in an unknown state")
 	}
+	return &s.decided
 }
 
-// request adds the request to a decision to wait, unless its wait ended in a
+// request adds the request to the wait that was decided, unless that ended in a
 // verdict (the deadline): then cleanup sends it.
-func (s *step) request(d Decision, r *Request) Decision {
-	if d.Record.Status.Phase.Final() && !s.Record.Status.Phase.Final() {
-		return d
+func (s *step) request(r *Request) *Decision {
+	if !s.next.Status.Phase.Final() || s.Record.Status.Phase.Final() {
+		r.Evidence = s.Record.Status.Phase == core.PhaseFailed
+		s.decided.Request, s.decided.Waits = r, false
 	}
-	r.Evidence = s.Record.Status.Phase == core.PhaseFailed
-	d.Request, d.Waits = r, false
-	return d
+	return &s.decided
 }
 
 // retryDelete counts the test's own failed delete build once, waits, and then
 // starts another one.
-func (s *step) retryDelete(failed *core.Build) Decision {
+func (s *step) retryDelete(failed *core.Build) *Decision {
 	if s.countFailedDelete(failed) {
 		// The count is stored before any new build.
 		return s.cleaning(core.ReasonDeleteRetrying, "", 0)
@@ -123,8 +125,8 @@ func (s *step) retryDelete(failed *core.Build) Decision {
 	if left := ended.Add(backoff).Sub(now); left > 0 {
 		return s.cleaning(core.ReasonDeleteRetrying, "", min(left, backoff))
 	}
-	d := s.cleaning(core.ReasonDeleteRetrying, "", s.Options.RunningPoll)
-	return s.request(d, &Request{Kind: RequestDelete, Workspace: s.Record.Status.WorkspaceID})
+	s.cleaning(core.ReasonDeleteRetrying, "", s.Options.RunningPoll)
+	return s.request(&Request{Kind: RequestDelete, Workspace: s.Record.Status.WorkspaceID})
 }
 
 // countFailedDelete counts a delete build of this test and forgets it, so that it is
@@ -141,7 +143,7 @@ func (s *step) countFailedDelete(failed *core.Build) bool {
 
 // absorbDelete remembers the delete build. On a conflict that is dropped: the next
 // read finds the build.
-func (s *step) absorbDelete(answer *Answer) Decision {
+func (s *step) absorbDelete(answer *Answer) *Decision {
 	f := answer.Failure
 	switch {
 	case f == nil && answer.Build.Transition == core.TransitionDelete && answer.Build.WorkspaceID == answer.Request.Workspace:
@@ -159,7 +161,7 @@ func (s *step) absorbDelete(answer *Answer) Decision {
 }
 
 // absorbCancel waits for what the cancel comes to.
-func (s *step) absorbCancel(answer *Answer) Decision {
+func (s *step) absorbCancel(answer *Answer) *Decision {
 	f := answer.Failure
 	switch {
 	case f == nil, f.Class == core.FailureRejected, f.Class == core.FailureConflict:
@@ -176,7 +178,7 @@ func (s *step) absorbCancel(answer *Answer) Decision {
 }
 
 // changeFailed waits after a cancel or delete that Coder did not take.
-func (s *step) changeFailed(f *core.Failure) Decision {
+func (s *step) changeFailed(f *core.Failure) *Decision {
 	if s.settledRecord() {
 		return s.unavailable(f)
 	}

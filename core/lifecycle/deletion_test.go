@@ -42,22 +42,36 @@ func TestDeleteAfterPass(t *testing.T) {
 			want: deleting + " > delete",
 		},
 		{why: "somebody stops it meanwhile: that is canceled", given: []edit{sees(core.TransitionStop, core.JobRunning)}, want: deleting + " > cancel"},
-		{why: "a cancel is waited for", given: []edit{sees(core.TransitionStop, core.JobCanceling)}, want: deleting + " after 5s"},
+		{why: "a cancel is waited for", given: []edit{sees(core.TransitionStop, core.JobCanceling)}, want: deleting + " after 5s", says: "the stop build is being canceled"},
 		{why: "a delete build that runs is waited for, whoever started it", given: []edit{sees(core.TransitionDelete, core.JobRunning)}, want: deleting + " after 5s", check: func(t *testing.T, d Decision) {
 			if d.Record.Status.DeleteBuildID != deleteID {
 				t.Error("its ID is remembered")
 			}
 		}},
 		{why: "one that is being canceled too", given: []edit{sees(core.TransitionDelete, core.JobCanceling)}, want: deleting + " after 5s"},
-		{why: "one in an unknown state too", given: []edit{sees(core.TransitionDelete, "paused")}, want: deleting + " after 5s"},
-		{why: "a delete build that succeeded is the pass", given: []edit{sees(core.TransitionDelete, core.JobSucceeded)}, want: "Succeeded Succeeded Passed True/Deleted workspace after 0s"},
+		{
+			why: "one in an unknown state too", given: []edit{sees(core.TransitionDelete, "paused")}, want: deleting + " after 5s", says: "unknown state",
+			check: func(t *testing.T, d Decision) {
+				if d.Record.Status.DeleteBuildID != uuid.Nil {
+					t.Error("it is remembered as one that runs")
+				}
+			},
+		},
+		{
+			why: "a delete build that succeeded is the pass", given: []edit{sees(core.TransitionDelete, core.JobSucceeded)}, want: "Succeeded Succeeded Passed True/Deleted workspace after 0s",
+			check: func(t *testing.T, d Decision) {
+				if c := d.Record.Status.Condition(core.ConditionReady); c.Status != core.ConditionTrue || c.Reason != core.ReasonSucceeded {
+					t.Errorf("condition %+v", c)
+				}
+			},
+		},
 		{why: "even one seen after the deadline? The deadline comes first", given: []edit{sees(core.TransitionDelete, core.JobSucceeded), now(time.Hour)}, want: "Failed DeadlineExceeded Inconclusive False/CleanupPending workspace after 0s"},
 		{why: "ours failed: the test fails, cleanup retries", given: []edit{sees(core.TransitionDelete, core.JobFailed), deleteNoted}, want: failed, check: counted(1)},
 		{why: "one that nobody remembers failed: ours, lost in a crash, or somebody else's", given: []edit{sees(core.TransitionDelete, core.JobFailed)}, want: failed, check: counted(0)},
 		{why: "a canceled one is no better", given: []edit{sees(core.TransitionDelete, core.JobCanceled), deleteNoted}, want: failed, check: counted(1)},
 		{
 			why: "410 without a delete build that succeeded is no pass", given: []edit{seeWorkspace(deleted, latest(build(core.TransitionStart, core.JobSucceeded)))},
-			want: "Failed WorkspaceDeletedExternally Inconclusive True/DeletedExternally workspace after 0s",
+			want: "Failed WorkspaceDeletedExternally Inconclusive True/DeletedExternally workspace after 0s", says: "without a delete build that succeeded",
 		},
 		{
 			why: "a further delete build on a deleted workspace is waited for", given: []edit{seeWorkspace(deleted, latest(build(core.TransitionDelete, core.JobRunning)))},
@@ -124,7 +138,7 @@ func TestDeleteStepInCleanup(t *testing.T) {
 				}},
 				{why: "then another delete build", given: []edit{sees(core.TransitionDelete, core.JobFailed), attempts(1), now(80 * time.Second)}, want: base.is + "False/DeleteRetrying workspace > delete"},
 				{why: "the backoff doubles", given: []edit{sees(core.TransitionDelete, core.JobFailed), attempts(3), now(80 * time.Second)}, want: base.is + "False/DeleteRetrying workspace after 3m0s"},
-				{why: "up to half an hour", given: []edit{sees(core.TransitionDelete, core.JobFailed), attempts(40), now(20 * time.Second)}, want: base.is + "False/DeleteRetrying workspace after 30m0s"},
+				{why: "up to half an hour", given: []edit{sees(core.TransitionDelete, core.JobFailed), attempts(100), now(20 * time.Second)}, want: base.is + "False/DeleteRetrying workspace after 30m0s"},
 				{why: "a canceled one is as good as failed", given: []edit{sees(core.TransitionDelete, core.JobCanceled), now(79 * time.Second)}, want: base.is + "False/DeleteRetrying workspace after 1s"},
 				{why: "somebody else's that failed: the same wait, not counted", given: []edit{sees(core.TransitionDelete, core.JobFailed), func(in *Input) { in.Record.Status.DeleteBuildID = otherID }, now(79 * time.Second)}, want: base.is + "False/DeleteRetrying workspace after 1s", check: func(t *testing.T, d Decision) {
 					if d.Record.Status.DeleteAttempts != 0 {
@@ -136,6 +150,16 @@ func TestDeleteStepInCleanup(t *testing.T) {
 					given: []edit{now(80 * time.Second), seeWorkspace(latest(build(core.TransitionDelete, core.JobFailed)), func(w *core.Workspace) {
 						w.Latest.Job.CompletedAt, w.Latest.Job.UpdatedAt = time.Time{}, after(30*time.Second)
 					})},
+				},
+				{
+					why: "with one that does not", want: base.is + "False/DeleteRetrying workspace after 1s",
+					given: []edit{now(79 * time.Second), seeWorkspace(latest(build(core.TransitionDelete, core.JobFailed)), func(w *core.Workspace) {
+						w.Latest.Job.UpdatedAt = after(30 * time.Second)
+					})},
+				},
+				{
+					why: "a build without an ID is nobody's, and not counted", want: base.is + "False/DeleteRetrying workspace after 1s",
+					given: []edit{now(79 * time.Second), seeWorkspace(latest(build(core.TransitionDelete, core.JobFailed)), func(w *core.Workspace) { w.Latest.ID = uuid.Nil })},
 				},
 				{
 					why: "the backoff is by Coder's clock, not by ours", want: base.is + "False/DeleteRetrying workspace after 1s",
@@ -203,8 +227,13 @@ func TestAnswersToCancelAndDelete(t *testing.T) {
 		{why: "409: another build is active, read again", given: []edit{answer(RequestDelete, conflict)}, want: final + "False/CleanupPending workspace after 5s"},
 		{why: "no answer", given: []edit{answer(RequestDelete, uncertain)}, want: final + "False/ControlPlaneUnavailable workspace after 1m0s"},
 		{why: "too many requests", given: []edit{answer(RequestDelete, limited)}, want: final + "False/ControlPlaneUnavailable workspace after 1m30s"},
+		{
+			why: "a failure is one, whatever came with it", want: final + "False/ControlPlaneUnavailable workspace after 1m0s",
+			given: []edit{answer(RequestDelete, uncertain, func(a *Answer) { a.Build = build(core.TransitionDelete, core.JobPending) })}, check: remembers(uuid.Nil),
+		},
 		{why: "the cancel is under way", given: []edit{answer(RequestCancel, nil)}, want: final + "False/CleanupPending workspace after 5s"},
 		{why: "412 or 400: it moved on, read again", given: []edit{answer(RequestCancel, rejected)}, want: final + "False/CleanupPending workspace after 5s"},
+		{why: "so does 409", given: []edit{answer(RequestCancel, conflict)}, want: final + "False/CleanupPending workspace after 5s"},
 		{why: "403: the template forbids canceling, the build is waited for", given: []edit{answer(RequestCancel, forbidden)}, want: final + "False/CleanupPending workspace after 1m0s", says: "the template forbids canceling"},
 		{why: "no answer", given: []edit{answer(RequestCancel, uncertain)}, want: final + "False/ControlPlaneUnavailable workspace after 1m0s"},
 	})

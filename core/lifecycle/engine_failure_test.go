@@ -49,6 +49,15 @@ func TestASingleFailureOfTheStore(t *testing.T) {
 		{"a record that cannot be loaded decides nothing", pending(), func(s *portsmoq.WorkspaceStoreMock) {
 			s.LoadFunc = func(context.Context, uuid.UUID, ports.Freshness) (core.Record, error) { return core.Record{}, errDisk }
 		}},
+		{"what cannot be read live is not acted on", expired(), func(s *portsmoq.WorkspaceStoreMock) {
+			load := s.LoadFunc
+			s.LoadFunc = func(ctx context.Context, id uuid.UUID, fresh ports.Freshness) (core.Record, error) {
+				if fresh == ports.Live {
+					return core.Record{}, errDisk
+				}
+				return load(ctx, id, fresh)
+			}
+		}},
 		{"a marker that cannot be stored announces nothing", pending(), func(s *portsmoq.WorkspaceStoreMock) { s.SaveFunc = failsRecord }},
 		{"without its hold a test does not begin", fresh(), func(s *portsmoq.WorkspaceStoreMock) { s.TakeHoldFunc = failsRecord }},
 		{"a hold that cannot be released stays", cleaned(), func(s *portsmoq.WorkspaceStoreMock) { s.ReleaseHoldFunc = failsRecord }},

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +37,9 @@ func TestEvidence(t *testing.T) {
 		}
 		if _, pending := r.clock.NextTimer(); pending {
 			t.Error("a timer is left behind")
+		}
+		if r.log.Len() != 0 {
+			t.Errorf("log: %s", r.log.String())
 		}
 		for _, limit := range r.coder.limits {
 			if limit != 1<<20 {
@@ -75,6 +79,11 @@ func TestEvidence(t *testing.T) {
 		if all := kept.All(); len(all) != 1 || len(all[0].Logs) != 0 {
 			t.Errorf("evidence %+v", all)
 		}
+		for _, line := range []string{"evidence: build log not read", "evidence: agent logs not read", "evidence: not taken"} {
+			if !strings.Contains(r.log.String(), line) {
+				t.Errorf("the log does not say %q:\n%s", line, r.log.String())
+			}
+		}
 	})
 	t.Run("ends after ten seconds, and the delete follows all the same", func(t *testing.T) {
 		var ended error
@@ -92,6 +101,18 @@ func TestEvidence(t *testing.T) {
 		}
 		r.did(append(read[:8:8], "build log", "> delete", "save BuildFailed")...)
 	})
+}
+
+func TestEvidenceLeavesNothingRunning(t *testing.T) {
+	var handed context.Context
+	r := newRig(t, failed(), func(c *Config) {
+		c.Evidence = evidenceFunc(func(ctx context.Context, _ core.Evidence) error { handed = ctx; return ctx.Err() })
+	})
+	r.coder.workspace.Latest = build(core.TransitionStart, core.JobFailed)
+	r.step()
+	if handed.Err() == nil {
+		t.Error("what a sink began goes on after the step")
+	}
 }
 
 func TestIdentityIsRemembered(t *testing.T) {

@@ -47,6 +47,11 @@ func TestResolveInputs(t *testing.T) {
 		{
 			why: "no such template", want: "Pending TemplateNotFound after 15s", says: "acme.docker",
 			given: []edit{func(in *Input) { in.Seen.Template = failing[core.Template](notFound) }},
+			check: func(t *testing.T, d Decision) {
+				if want := (core.Pins{OwnerID: ownerID, OrganizationID: orgID, WorkspaceName: ourName}); d.Record.Status.Pins != want {
+					t.Errorf("what is known by then is recorded: %+v", d.Record.Status.Pins)
+				}
+			},
 		},
 		{
 			why: "a template that cannot be read now", want: "Pending CoderUnavailable after 15s",

@@ -36,6 +36,7 @@ func TestDescribe(t *testing.T) {
 	}{
 		{"Coder's word", core.Failure{Class: core.FailureConflict, Op: "create workspace", Status: 409, Message: "taken"}, "create workspace: Coder answered HTTP 409: taken"},
 		{"a proxy's page", core.Failure{Class: core.FailureUnavailable, Op: "read workspace", Status: 502}, "read workspace: HTTP 502"},
+		{"Coder's word, whose number nobody noted", core.Failure{Class: core.FailureRejected, Op: "change", Message: "bad"}, "change: bad"},
 		{"the network's word", core.Failure{Class: core.FailureNoEffect, Op: "create workspace", Message: "refused"}, "create workspace: refused"},
 		{"nobody's word", core.Failure{Class: core.FailureUncertain, Op: "create workspace"}, "create workspace: uncertain"},
 	} {

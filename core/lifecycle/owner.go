@@ -15,7 +15,7 @@ const (
 
 // checkOwner makes sure that the owner may lend its session token to the
 // template's Terraform: every start build hands it over.
-func checkOwner(s *step) (Decision, bool) {
+func checkOwner(s *step) *Decision {
 	policy := &s.Seen.ControlPlane.Value.Policy
 	id := policy.Owner()
 	if id == uuid.Nil {
@@ -23,23 +23,23 @@ func checkOwner(s *step) (Decision, bool) {
 		if policy.OwnerUserID != "" {
 			message = "set the control plane's ownerUserID to a user's UUID, not to a name"
 		}
-		return s.wait(core.ReasonOwnerNotConfigured, message, s.poll()), true
+		return s.wait(core.ReasonOwnerNotConfigured, message, s.poll())
 	}
 	owner := &s.Seen.Owner
 	if !owner.Done {
-		return read(ReadOwner, id), true
+		return s.read(ReadOwner, id)
 	}
 	if f := owner.Failure; f != nil {
 		if f.Class == core.FailureNotFound {
-			return s.wait(core.ReasonOwnerNotEligible, "name an owner that exists and that the operator user can read: no user "+id.String(), s.poll()), true
+			return s.wait(core.ReasonOwnerNotEligible, "name an owner that exists and that the operator user can read: no user "+id.String(), s.poll())
 		}
-		return s.waitFor(f), true
+		return s.waitFor(f)
 	}
 	if problem := ownerProblem(owner.Value, *policy); problem != "" {
-		return s.wait(core.ReasonOwnerNotEligible, problem, s.poll()), true
+		return s.wait(core.ReasonOwnerNotEligible, problem, s.poll())
 	}
 	s.status().OwnerID = id
-	return Decision{}, false
+	return nil
 }
 
 // OwnerProblem says why the user may not own test workspaces under the policy and

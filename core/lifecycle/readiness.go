@@ -10,35 +10,35 @@ import (
 )
 
 // awaitReadiness watches the start build and then the agents (5.5).
-func awaitReadiness(s *step) (Decision, bool) {
+func awaitReadiness(s *step) *Decision {
 	id := s.Record.Status.WorkspaceID
 	if id == uuid.Nil {
-		return Decision{}, false
+		return nil
 	}
 	workspace := s.Seen.Workspaces[id]
 	if !workspace.Done {
-		return read(ReadWorkspace, id), true
+		return s.read(ReadWorkspace, id)
 	}
 	if f := workspace.Failure; f != nil {
-		return s.waitFor(f), true
+		return s.waitFor(f)
 	}
 	w := &workspace.Value
 	switch {
 	case w.Deleted:
 		return s.failWith(core.ReasonWorkspaceDeletedExternally, "somebody else deleted the workspace before its agents were ready",
-			core.ConditionTrue, core.ReasonDeletedExternally), true
+			core.ConditionTrue, core.ReasonDeletedExternally)
 	case w.Latest.ID != s.Record.Status.StartBuildID:
 		return s.fail(core.ReasonWorkspaceChangedExternally,
-			"somebody else started a "+string(w.Latest.Transition)+" build of the workspace"), true
+			"somebody else started a "+string(w.Latest.Transition)+" build of the workspace")
 	}
-	if d, decided := s.awaitBuild(&w.Latest); decided {
-		return d, true
+	if d := s.awaitBuild(&w.Latest); d != nil {
+		return d
 	}
-	return s.awaitAgents(w.Latest.Agents), true
+	return s.awaitAgents(w.Latest.Agents)
 }
 
 // awaitBuild judges the start build; it decides nothing once the build succeeded.
-func (s *step) awaitBuild(build *core.Build) (Decision, bool) {
+func (s *step) awaitBuild(build *core.Build) *Decision {
 	job := &build.Job
 	st := s.status()
 	if !job.StartedAt.IsZero() || job.Status == core.JobRunning {
@@ -46,22 +46,35 @@ func (s *step) awaitBuild(build *core.Build) (Decision, bool) {
 	}
 	switch job.Status {
 	case core.JobSucceeded:
-		return Decision{}, false
+		return nil
 	case core.JobFailed:
 		if !job.CanceledAt.IsZero() {
-			return s.fail(core.ReasonBuildCanceled, "somebody else canceled the start build"), true
+			return s.fail(core.ReasonBuildCanceled, "somebody else canceled the start build")
 		}
-		return s.buildFailed(job), true
+		return s.buildFailed(job)
 	case core.JobCanceling, core.JobCanceled:
-		return s.fail(core.ReasonBuildCanceled, "somebody else canceled the start build"), true
+		return s.fail(core.ReasonBuildCanceled, "somebody else canceled the start build")
 	case core.JobPending:
 		if job.Provisioners == 0 {
 			return s.wait(core.ReasonNoMatchingProvisioner,
 				"start a provisioner with the tags "+orElse(s.showTags(job.Tags), "of the template")+": none takes the start build",
-				s.poll()), true
+				s.poll())
 		}
 	}
-	return s.wait(core.ReasonWaitingForBuild, "the start build is "+string(job.Status), s.poll()), true
+	return s.wait(core.ReasonWaitingForBuild, startBuildIs(job.Status), s.poll())
+}
+
+// startBuildIs is the message of the commonest wait; for the states in which a build
+// stays for long it costs no allocation.
+func startBuildIs(status core.JobStatus) string {
+	switch status {
+	case core.JobPending:
+		return "the start build is pending"
+	case core.JobRunning:
+		return "the start build is running"
+	default:
+		return "the start build is " + string(status)
+	}
 }
 
 // showTags lists tags. A template can take a tag's value from a parameter, whose value
@@ -80,7 +93,7 @@ func (s *step) showTags(tags []string) string {
 	return strings.Join(shown, " ")
 }
 
-func (s *step) buildFailed(job *core.Job) Decision {
+func (s *step) buildFailed(job *core.Job) *Decision {
 	st := s.status()
 	st.ErrorCode = job.ErrorCode
 	switch {
@@ -113,7 +126,7 @@ var agentFailureMessages = map[core.Reason]string{
 
 // awaitAgents judges the top-level agents of the start build. The first failure
 // wins, even behind an agent that is still waited for.
-func (s *step) awaitAgents(agents []core.Agent) Decision {
+func (s *step) awaitAgents(agents []core.Agent) *Decision {
 	topLevel := 0
 	var waiting *core.Agent
 	for i := range agents {

@@ -42,6 +42,14 @@ func TestAwaitBuild(t *testing.T) {
 		}},
 		{why: "a status that is not known is waited on", given: []edit{job(func(j *core.Job) { j.Status = "paused" })}, want: waiting},
 		{
+			why: "of a build that ran by then", given: []edit{job(func(j *core.Job) { j.Status, j.StartedAt = "paused", after(15*time.Second) })}, want: waiting,
+			check: func(t *testing.T, d Decision) {
+				if !d.Record.Status.StartBuildRan {
+					t.Error("the build was seen past the queue")
+				}
+			},
+		},
+		{
 			why: "nobody can take it", given: []edit{job(func(j *core.Job) { j.Provisioners = 0 })},
 			want: "Running NoMatchingProvisioner workspace after 5s", says: "start a provisioner with the tags os=linux scope=organization",
 		},
@@ -51,6 +59,13 @@ func TestAwaitBuild(t *testing.T) {
 				in.Record.Spec.Parameters = []core.Parameter{{Name: "system", Value: "linux"}}
 			}},
 			want: "Running NoMatchingProvisioner workspace after 5s", says: "start a provisioner with the tags os=(from parameter system) scope=organization",
+		},
+		{
+			why: "which a parameter without a value is not part of",
+			given: []edit{job(func(j *core.Job) { j.Provisioners = 0 }), func(in *Input) {
+				in.Record.Spec.Parameters = []core.Parameter{{Name: "system"}}
+			}},
+			want: "Running NoMatchingProvisioner workspace after 5s", says: "start a provisioner with the tags os=linux scope=organization",
 		},
 		{why: "Coder does not say how many can", given: []edit{job(func(j *core.Job) { j.Provisioners = -1 })}, want: waiting},
 		{

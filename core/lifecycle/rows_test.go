@@ -49,6 +49,9 @@ func decide(t *testing.T, base func() Input, rows []row) {
 			for _, problem := range problems(&in, &d) {
 				t.Error(problem)
 			}
+			if problem := restless(in, &d); problem != "" {
+				t.Error(problem)
+			}
 			if row.check != nil {
 				row.check(t, d)
 			}
@@ -150,6 +153,10 @@ func problems(in *Input, d *Decision) []string {
 	messages := []string{st.Message}
 	for _, c := range st.Conditions {
 		messages = append(messages, c.Message)
+		if c != before.Condition(c.Type) {
+			complain(c.Type == core.ConditionWorkspaceDeleted && c.Message == "", "condition %s says nothing", c.Type)
+			complain(c.ObservedGeneration != in.Record.Generation, "condition %s without the observed generation", c.Type)
+		}
 	}
 	for _, m := range messages {
 		complain(len(m) > core.MaxMessageBytes || !utf8.ValidString(m), "message of %d bytes, valid UTF-8: %t", len(m), utf8.ValidString(m))
@@ -157,6 +164,28 @@ func problems(in *Input, d *Decision) []string {
 	}
 	all = append(all, conditionProblems(before, st)...)
 	return append(all, requestProblems(in, d)...)
+}
+
+// restless decides once more on what a decision stored, where that ends the step. As soon
+// as nothing changes any more, the test must be at rest: done, or waiting for a while in
+// a way that may rest on a stream. Anything else would have it step in vain.
+func restless(in Input, d *Decision) string {
+	// A step that absorbed an answer is followed by one that knows of none.
+	absorbed := in.Seen.OwnMarker != nil || in.Seen.Answer != nil
+	in.Seen.OwnMarker, in.Seen.Answer = nil, nil
+	for range 3 {
+		if d.Err != nil || d.Read.Kind != ReadNothing || d.Request != nil || d.Hold != HoldUnchanged || d.Expire || d.Continue {
+			return ""
+		}
+		waits := d.Done || d.Waits && d.After > 0
+		if !absorbed && !waits && sameStatus(&in.Record.Status, &d.Record.Status) {
+			return "nothing changes, yet the test does not wait: " + summary(*d)
+		}
+		in.Record, absorbed = d.Record, false
+		again := Decide(in)
+		d = &again
+	}
+	return ""
 }
 
 // conditionProblems checks that the conditions say what the phase says.

@@ -27,6 +27,15 @@ func TestHold(t *testing.T) {
 			want: "Failed BuildFailed Inconclusive False/CleanupPending workspace take hold after 0s",
 		},
 		{
+			why: "a test that is not final takes it, whatever is said about its workspace",
+			given: []edit{func(in *Input) {
+				*in = awaiting()
+				in.Record.Held = false
+				workspaceIs(core.ConditionTrue, core.ReasonDeleted)(in)
+			}},
+			want: "Running WaitingForBuild True/Deleted workspace take hold after 0s",
+		},
+		{
 			why: "a final test whose cleanup is done needs none",
 			given: []edit{func(in *Input) {
 				*in = failed()
@@ -69,12 +78,50 @@ func TestInitialize(t *testing.T) {
 			if st.WorkspaceName != ourName {
 				t.Errorf("workspace name %s", st.WorkspaceName)
 			}
-			if c := st.Condition(core.ConditionReconciling); c.Status != core.ConditionTrue || c.Reason != core.ReasonInitializing {
-				t.Errorf("reconciling: %+v", c)
+			for _, want := range []core.Condition{
+				{Type: core.ConditionReady, Status: core.ConditionFalse},
+				{Type: core.ConditionReconciling, Status: core.ConditionTrue},
+				{Type: core.ConditionStalled, Status: core.ConditionFalse},
+			} {
+				want.Reason, want.Message, want.ObservedGeneration = core.ReasonInitializing, st.Message, 1
+				want.LastTransitionTime = after(time.Second)
+				if got := st.Condition(want.Type); got != want {
+					t.Errorf("condition %+v, want %+v", got, want)
+				}
 			}
 			if c := st.Condition(core.ConditionWorkspaceDeleted); c.Status != "" {
 				t.Errorf("nothing is said about a workspace yet: %+v", c)
 			}
 		},
 	}})
+}
+
+// TestTimesAreWholeSeconds: Kubernetes stores no smaller part, and a time that changes when
+// it is stored would look like a change.
+func TestTimesAreWholeSeconds(t *testing.T) {
+	elsewhere := time.FixedZone("elsewhere", 3600)
+	started := build(core.TransitionStart, core.JobSucceeded)
+	for _, row := range []struct {
+		why   string
+		given Input
+		sees  edit
+		time  func(*core.Status) time.Time
+	}{
+		{"the start", fresh(), func(in *Input) { in.Record.Held = true }, func(st *core.Status) time.Time { return st.StartTime }},
+		{"the marker", resolved(), func(*Input) {}, func(st *core.Status) time.Time { return st.CreateAttemptTime }},
+		{
+			"ready agents", awaiting(), seeWorkspace(latest(started, agent(1, core.AgentConnected, core.AgentReady))),
+			func(st *core.Status) time.Time { return st.AgentsReadyTime },
+		},
+		{"the verdict", awaiting(), seeWorkspace(latest(started)), func(st *core.Status) time.Time { return st.CompletionTime }},
+	} {
+		in := row.given
+		row.sees(&in)
+		in.Now = after(43*time.Second + 700*time.Millisecond).In(elsewhere)
+		in.Seen.Name.Value.ServerTime = in.Now
+		d := Decide(in)
+		if got := row.time(&d.Record.Status); got != after(43*time.Second) {
+			t.Errorf("%s: %s", row.why, got)
+		}
+	}
 }

@@ -9,7 +9,7 @@ import (
 // expire deletes the record of a finished test once its time to live has passed
 // since its result and since its workspace was gone (lifecycle section 7). A test
 // whose workspace can still exist never gets here, or has no True condition.
-func (s *step) expire() Decision {
+func (s *step) expire() *Decision {
 	d := s.lookAgain(0)
 	gone := s.Record.Status.Condition(core.ConditionWorkspaceDeleted)
 	ttl := s.Record.Spec.TTLSecondsAfterFinished

@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"reflect"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,7 +24,7 @@ func (s *step) running(reason core.Reason, message string) {
 
 // wait keeps the test running for a reason, unless its deadline has passed by now
 // (4.10).
-func (s *step) wait(reason core.Reason, message string, after time.Duration) Decision {
+func (s *step) wait(reason core.Reason, message string, after time.Duration) *Decision {
 	s.running(reason, message)
 	if !s.Now.Before(s.deadline()) {
 		return s.deadlineExceeded(reason, message)
@@ -37,7 +36,7 @@ func (s *step) wait(reason core.Reason, message string, after time.Duration) Dec
 
 // fail records a verdict. What it means for the workspace follows from what was
 // sent, unless the rule says more with failWith.
-func (s *step) fail(reason core.Reason, message string) Decision {
+func (s *step) fail(reason core.Reason, message string) *Decision {
 	switch st := s.status(); {
 	case st.WorkspaceID != uuid.Nil:
 		return s.failWith(reason, message, core.ConditionFalse, core.ReasonCleanupPending)
@@ -49,7 +48,7 @@ func (s *step) fail(reason core.Reason, message string) Decision {
 }
 
 // failWith records a verdict and what is known about the workspace.
-func (s *step) failWith(reason core.Reason, message string, deleted core.ConditionStatus, why core.Reason) Decision {
+func (s *step) failWith(reason core.Reason, message string, deleted core.ConditionStatus, why core.Reason) *Decision {
 	s.finish(core.PhaseFailed, reason, message)
 	s.condition(core.ConditionReady, core.ConditionFalse, reason)
 	s.condition(core.ConditionReconciling, core.ConditionFalse, reason)
@@ -59,7 +58,7 @@ func (s *step) failWith(reason core.Reason, message string, deleted core.Conditi
 }
 
 // succeed records the pass: a delete build succeeded.
-func (s *step) succeed() Decision {
+func (s *step) succeed() *Decision {
 	const message = "every agent was connected and ready, and the workspace is deleted"
 	s.finish(core.PhaseSucceeded, core.ReasonSucceeded, message)
 	s.condition(core.ConditionReady, core.ConditionTrue, core.ReasonSucceeded)
@@ -87,9 +86,8 @@ func (s *step) explain(reason core.Reason, message string) {
 
 // condition writes one condition with the message of the status.
 func (s *step) condition(t core.ConditionType, status core.ConditionStatus, reason core.Reason) {
-	st := s.status()
-	st.SetCondition(s.Now, core.Condition{
-		Type: t, Status: status, Reason: reason, Message: st.Message, ObservedGeneration: s.next.Generation,
+	s.setCondition(core.Condition{
+		Type: t, Status: status, Reason: reason, Message: s.status().Message, ObservedGeneration: s.next.Generation,
 	})
 }
 
@@ -99,11 +97,17 @@ func (s *step) workspaceDeleted(status core.ConditionStatus, reason core.Reason,
 	if message == "" {
 		message = deletedMessages[reason]
 	}
-	s.status().SetCondition(s.Now, core.Condition{
+	s.setCondition(core.Condition{
 		Type: core.ConditionWorkspaceDeleted, Status: status, Reason: reason,
 		Message: clip(message), ObservedGeneration: s.next.Generation,
 	})
 }
 
-// sameStatus reports whether storing b over a would change nothing.
-func sameStatus(a, b *core.Status) bool { return reflect.DeepEqual(a, b) }
+// setCondition leaves a condition alone that says c already, as it mostly does while a
+// test waits.
+func (s *step) setCondition(c core.Condition) {
+	c.LastTransitionTime = s.status().Condition(c.Type).LastTransitionTime
+	if c != s.status().Condition(c.Type) {
+		s.status().SetCondition(s.Now, c)
+	}
+}

@@ -44,7 +44,7 @@ func doubling(first, limit time.Duration, attempt int) time.Duration {
 
 // waitFor turns a failed request into the wait that it means for a test without a
 // verdict.
-func (s *step) waitFor(f *core.Failure) Decision {
+func (s *step) waitFor(f *core.Failure) *Decision {
 	switch f.Class {
 	case core.FailureUnauthorized:
 		return s.wait(core.ReasonOperatorAccessNotReady, "renew the operator's token; "+describe(f), s.poll())

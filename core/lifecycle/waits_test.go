@@ -16,6 +16,7 @@ func TestRateLimitDelay(t *testing.T) {
 		want   time.Duration
 	}{
 		{why: "what Coder asked for", asked: 7 * time.Second, count: 1, jitter: 1, want: 7 * time.Second},
+		{why: "even if that is less", asked: time.Second, count: 1, want: time.Second},
 		{why: "but no more than two minutes", asked: time.Hour, count: 1, want: 2 * time.Minute},
 		{why: "else two seconds", count: 1, want: 2 * time.Second},
 		{why: "then four", count: 2, want: 4 * time.Second},
@@ -77,5 +78,23 @@ func TestOptionsDefaults(t *testing.T) {
 	}
 	if got := want.WithDefaults(); got != want {
 		t.Errorf("what is set is kept: %+v", got)
+	}
+}
+
+func TestOnlyA429SlowsDown(t *testing.T) {
+	s := &step{Input: Input{RateLimit: RateLimit{Count: 3}}}
+	for _, row := range []struct {
+		why     string
+		failure *core.Failure
+		want    time.Duration
+	}{
+		{"nothing failed", nil, 5 * time.Second},
+		{"something else did", unavailable, 5 * time.Second},
+		{"too many requests", &core.Failure{Class: core.FailureRateLimited, Status: 429}, 8 * time.Second},
+		{"for less than the wait takes anyway", &core.Failure{Class: core.FailureRateLimited, RetryAfter: time.Second}, 5 * time.Second},
+	} {
+		if got := s.slowed(row.failure, 5*time.Second); got != row.want {
+			t.Errorf("%s: %s, want %s", row.why, got, row.want)
+		}
 	}
 }

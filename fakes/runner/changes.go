@@ -11,7 +11,7 @@ import (
 
 // CreateWorkspace implements ports.WorkspaceChanger.
 func (r *Runner) CreateWorkspace(ctx context.Context, request core.CreateRequest) (core.Workspace, error) {
-	c, err := r.change(ctx, "create workspace", "/users/"+request.OwnerID.String()+"/workspaces")
+	c, err := r.change(ctx, "create workspace", path{"/users/", request.OwnerID, "/workspaces"})
 	if err != nil {
 		return core.Workspace{}, err
 	}
@@ -31,7 +31,7 @@ func (r *Runner) CreateWorkspace(ctx context.Context, request core.CreateRequest
 
 // CancelBuild implements ports.WorkspaceChanger.
 func (r *Runner) CancelBuild(ctx context.Context, build uuid.UUID, expected core.JobStatus) error {
-	c, err := r.change(ctx, "cancel build", "/workspacebuilds/"+build.String()+"/cancel")
+	c, err := r.change(ctx, "cancel build", path{"/workspacebuilds/", build, "/cancel"})
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (r *Runner) CancelBuild(ctx context.Context, build uuid.UUID, expected core
 
 // DeleteWorkspace implements ports.WorkspaceChanger.
 func (r *Runner) DeleteWorkspace(ctx context.Context, workspace uuid.UUID) (core.Build, error) {
-	c, err := r.change(ctx, "delete workspace", "/workspaces/"+workspace.String()+"/builds")
+	c, err := r.change(ctx, "delete workspace", path{"/workspaces/", workspace, "/builds"})
 	if err != nil {
 		return core.Build{}, err
 	}

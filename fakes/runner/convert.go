@@ -43,7 +43,7 @@ func toBuild(b world.Build) core.Build {
 			Status: b.Job.Status, ErrorCode: b.Job.ErrorCode,
 			Reaped:    strings.HasSuffix(b.Job.Error, "terminated by the reaper."),
 			StartedAt: b.Job.StartedAt, CanceledAt: b.Job.CanceledAt, CompletedAt: b.Job.CompletedAt,
-			UpdatedAt: b.UpdatedAt, Provisioners: b.Job.Provisioners, Tags: world.TagList(b.Job.Tags),
+			UpdatedAt: b.UpdatedAt, Provisioners: b.Job.Provisioners, Tags: b.Job.TagList,
 		},
 	}
 	for _, a := range b.Agents {

@@ -12,7 +12,7 @@ import (
 
 // BuildLog implements ports.LogReader.
 func (r *Runner) BuildLog(ctx context.Context, build uuid.UUID, limit int) (core.Log, error) {
-	c, err := r.read(ctx, "read build log", "/workspacebuilds/"+build.String()+"/logs")
+	c, err := r.read(ctx, "read build log", path{"/workspacebuilds/", build, "/logs"})
 	if err != nil {
 		return core.Log{}, err
 	}
@@ -25,7 +25,7 @@ func (r *Runner) BuildLog(ctx context.Context, build uuid.UUID, limit int) (core
 
 // AgentLogs implements ports.LogReader.
 func (r *Runner) AgentLogs(ctx context.Context, agent uuid.UUID, limit int) ([]core.Log, error) {
-	c, err := r.read(ctx, "read agent logs", "/workspaceagents/"+agent.String()+"/logs")
+	c, err := r.read(ctx, "read agent logs", path{"/workspaceagents/", agent, "/logs"})
 	if err != nil {
 		return nil, err
 	}

@@ -9,11 +9,11 @@ import (
 
 // CheckParameters implements ports.InputChecker.
 func (r *Runner) CheckParameters(ctx context.Context, query core.ParameterQuery) (core.ParameterReport, error) {
-	path := "/templateversions/" + query.VersionID.String() + "/dynamic-parameters/evaluate"
+	to := "/dynamic-parameters/evaluate"
 	if query.Classic {
-		path = "/templateversions/" + query.VersionID.String() + "/rich-parameters"
+		to = "/rich-parameters"
 	}
-	c, err := r.read(ctx, "check parameters", path)
+	c, err := r.read(ctx, "check parameters", path{"/templateversions/", query.VersionID, to})
 	if err != nil {
 		return core.ParameterReport{}, err
 	}

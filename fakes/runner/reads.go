@@ -26,7 +26,7 @@ func (r *Runner) Deployment(ctx context.Context) (core.Deployment, error) {
 
 // Operator implements ports.DeploymentReader.
 func (r *Runner) Operator(ctx context.Context) (core.User, error) {
-	c, err := r.read(ctx, "read operator", "/users/me")
+	c, err := r.read(ctx, "read operator", path{before: "/users/me"})
 	if err != nil {
 		return core.User{}, err
 	}
@@ -41,7 +41,7 @@ func (r *Runner) Operator(ctx context.Context) (core.User, error) {
 
 // Owner implements ports.InputReader.
 func (r *Runner) Owner(ctx context.Context, id uuid.UUID) (core.User, error) {
-	c, err := r.read(ctx, "read owner", "/users/"+id.String())
+	c, err := r.read(ctx, "read owner", path{"/users/", id, ""})
 	if err != nil {
 		return core.User{}, err
 	}
@@ -54,7 +54,7 @@ func (r *Runner) Owner(ctx context.Context, id uuid.UUID) (core.User, error) {
 
 // FindUser implements ports.UserFinder.
 func (r *Runner) FindUser(ctx context.Context, name string) (core.User, error) {
-	c, err := r.read(ctx, "find user", "/users/"+name)
+	c, err := r.read(ctx, "find user", path{before: "/users/", after: name})
 	if err != nil {
 		return core.User{}, err
 	}
@@ -69,7 +69,7 @@ func (r *Runner) FindUser(ctx context.Context, name string) (core.User, error) {
 
 // Organization implements ports.InputReader.
 func (r *Runner) Organization(ctx context.Context, name string) (core.Organization, error) {
-	c, err := r.read(ctx, "find organization", "/organizations/"+name)
+	c, err := r.read(ctx, "find organization", path{before: "/organizations/", after: name})
 	if err != nil {
 		return core.Organization{}, err
 	}
@@ -82,7 +82,7 @@ func (r *Runner) Organization(ctx context.Context, name string) (core.Organizati
 
 // Template implements ports.InputReader.
 func (r *Runner) Template(ctx context.Context, organization uuid.UUID, name string) (core.Template, error) {
-	c, err := r.read(ctx, "find template", "/organizations/"+organization.String()+"/templates/"+name)
+	c, err := r.read(ctx, "find template", path{"/organizations/", organization, "/templates/" + name})
 	if err != nil {
 		return core.Template{}, err
 	}
@@ -98,7 +98,7 @@ func (r *Runner) Template(ctx context.Context, organization uuid.UUID, name stri
 
 // VersionByName implements ports.InputReader.
 func (r *Runner) VersionByName(ctx context.Context, template uuid.UUID, name string) (core.TemplateVersion, error) {
-	c, err := r.read(ctx, "find version", "/templates/"+template.String()+"/versions/"+name)
+	c, err := r.read(ctx, "find version", path{"/templates/", template, "/versions/" + name})
 	if err != nil {
 		return core.TemplateVersion{}, err
 	}
@@ -111,7 +111,7 @@ func (r *Runner) VersionByName(ctx context.Context, template uuid.UUID, name str
 
 // Version implements ports.InputReader.
 func (r *Runner) Version(ctx context.Context, id uuid.UUID) (core.TemplateVersion, error) {
-	c, err := r.read(ctx, "read version", "/templateversions/"+id.String())
+	c, err := r.read(ctx, "read version", path{"/templateversions/", id, ""})
 	if err != nil {
 		return core.TemplateVersion{}, err
 	}
@@ -124,7 +124,7 @@ func (r *Runner) Version(ctx context.Context, id uuid.UUID) (core.TemplateVersio
 
 // ExternalAuth implements ports.InputChecker.
 func (r *Runner) ExternalAuth(ctx context.Context, version, owner uuid.UUID) ([]core.ExternalAuth, error) {
-	c, err := r.read(ctx, "read external auth", "/templateversions/"+version.String()+"/external-auth")
+	c, err := r.read(ctx, "read external auth", path{"/templateversions/", version, "/external-auth"})
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func (r *Runner) ExternalAuth(ctx context.Context, version, owner uuid.UUID) ([]
 
 // FindWorkspace implements ports.WorkspaceReader.
 func (r *Runner) FindWorkspace(ctx context.Context, owner uuid.UUID, name string) (core.NameLookup, error) {
-	c, err := r.read(ctx, "find workspace", "/users/"+owner.String()+"/workspace/"+name)
+	c, err := r.read(ctx, "find workspace", path{"/users/", owner, "/workspace/" + name})
 	if err != nil {
 		return core.NameLookup{}, err
 	}
@@ -162,7 +162,7 @@ func (r *Runner) FindWorkspace(ctx context.Context, owner uuid.UUID, name string
 
 // Workspace implements ports.WorkspaceReader.
 func (r *Runner) Workspace(ctx context.Context, id uuid.UUID) (core.Workspace, error) {
-	c, err := r.read(ctx, "read workspace", "/workspaces/"+id.String())
+	c, err := r.read(ctx, "read workspace", path{"/workspaces/", id, ""})
 	if err != nil {
 		return core.Workspace{}, err
 	}
@@ -175,7 +175,7 @@ func (r *Runner) Workspace(ctx context.Context, id uuid.UUID) (core.Workspace, e
 
 // Builds implements ports.WorkspaceReader.
 func (r *Runner) Builds(ctx context.Context, workspace uuid.UUID) ([]core.Build, error) {
-	c, err := r.read(ctx, "list builds", "/workspaces/"+workspace.String()+"/builds")
+	c, err := r.read(ctx, "list builds", path{"/workspaces/", workspace, "/builds"})
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +192,7 @@ func (r *Runner) Builds(ctx context.Context, workspace uuid.UUID) ([]core.Build,
 
 // OwnedWorkspaces implements ports.WorkspaceReader.
 func (r *Runner) OwnedWorkspaces(ctx context.Context, owner core.User) ([]core.Workspace, error) {
-	c, err := r.read(ctx, "list workspaces", "/workspaces")
+	c, err := r.read(ctx, "list workspaces", path{before: "/workspaces"})
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (r *Runner) OwnedWorkspaces(ctx context.Context, owner core.User) ([]core.W
 
 // MayReadWorkspaces implements ports.WorkspaceReader.
 func (r *Runner) MayReadWorkspaces(ctx context.Context, owner, organization uuid.UUID) (bool, error) {
-	c, err := r.read(ctx, "check rights", "/authcheck")
+	c, err := r.read(ctx, "check rights", path{before: "/authcheck"})
 	if err != nil {
 		return false, err
 	}

@@ -51,17 +51,32 @@ type call struct {
 	changes bool
 }
 
+// path is a path of the API; it is put together only where requests are limited.
+type path struct {
+	before string
+	id     uuid.UUID
+	after  string
+}
+
+// String is the path below the API's root.
+func (p path) String() string {
+	if p.id == uuid.Nil {
+		return p.before + p.after
+	}
+	return p.before + p.id.String() + p.after
+}
+
 // read lets a reading request for the path in.
-func (r *Runner) read(ctx context.Context, op, path string) (call, error) {
+func (r *Runner) read(ctx context.Context, op string, path path) (call, error) {
 	return r.begin(ctx, call{op: op}, path)
 }
 
 // change lets a changing request for the path in.
-func (r *Runner) change(ctx context.Context, op, path string) (call, error) {
+func (r *Runner) change(ctx context.Context, op string, path path) (call, error) {
 	return r.begin(ctx, call{op: op, changes: true}, path)
 }
 
-func (r *Runner) begin(ctx context.Context, c call, path string) (call, error) {
+func (r *Runner) begin(ctx context.Context, c call, path path) (call, error) {
 	if err := ctx.Err(); err != nil {
 		return c, c.neverSent(err.Error())
 	}
@@ -73,8 +88,10 @@ func (r *Runner) begin(ctx context.Context, c call, path string) (call, error) {
 		return c, c.failure(err)
 	}
 	c.actor = actor
-	if _, err := c.world.Admit(actor.String(), path); err != nil {
-		return c, c.failure(err)
+	if c.world.Limits() {
+		if _, err := c.world.Admit(actor.String(), path.String()); err != nil {
+			return c, c.failure(err)
+		}
 	}
 	return c, nil
 }

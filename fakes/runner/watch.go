@@ -11,7 +11,7 @@ import (
 // WatchWorkspace implements ports.WorkspaceWatcher. Changes that follow each other
 // faster than on returns are told as one.
 func (r *Runner) WatchWorkspace(ctx context.Context, workspace uuid.UUID, on func(core.Workspace)) error {
-	c, err := r.read(ctx, "watch workspace", "/workspaces/"+workspace.String()+"/watch")
+	c, err := r.read(ctx, "watch workspace", path{"/workspaces/", workspace, "/watch"})
 	if err != nil {
 		return err
 	}

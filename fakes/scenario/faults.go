@@ -125,7 +125,7 @@ func (p *faultPlan) add(fault *faults.Fault, call faults.Call, st statement) err
 	}
 	switch st.words[0] {
 	case "late", "takes":
-		d, err := time.ParseDuration(st.words[1])
+		d, err := time.ParseDuration(st.word(1))
 		if err != nil {
 			return st.errorf("%v", err)
 		}
@@ -155,7 +155,7 @@ func (p *faultPlan) add(fault *faults.Fault, call faults.Call, st statement) err
 // people is what somebody does around a call.
 func (p *faultPlan) people(st statement) func() {
 	return func() {
-		st.words = st.words[2:]
+		st.words = st.words[min(2, len(st.words)):]
 		p.run.trail.people(st.rest(0))
 		switch err := p.run.people(st); {
 		case err != nil && p.run.options.Lenient:
@@ -168,7 +168,7 @@ func (p *faultPlan) people(st statement) func() {
 
 // answers has Coder refuse a call with a status code.
 func (p *faultPlan) answers(fault *faults.Fault, call faults.Call, st statement) error {
-	code, err := strconv.Atoi(st.words[1])
+	code, err := strconv.Atoi(st.word(1))
 	if err != nil {
 		return st.errorf("%v", err)
 	}

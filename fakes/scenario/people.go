@@ -38,7 +38,7 @@ func (r *run) people(st statement) error {
 	case "engine":
 		return r.startEngine()
 	case "clock":
-		d, err := time.ParseDuration(st.words[2])
+		d, err := time.ParseDuration(st.word(2))
 		if err != nil {
 			return st.errorf("%v", err)
 		}

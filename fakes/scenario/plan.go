@@ -33,6 +33,8 @@ func parsePlan(st statement) (world.BuildPlan, error) {
 func (p *planParser) clause(words []string) bool {
 	text := strings.Join(words, " ")
 	switch {
+	case text == "":
+		return false
 	case text == "never picked up":
 		p.plan.Outcome = world.NeverPickedUp
 		return true

@@ -33,8 +33,19 @@ func (s statement) errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d (%s %s): %s", s.line, s.keyword, strings.Join(s.words, " "), fmt.Sprintf(format, args...))
 }
 
+// word is the i-th word; empty when there are not that many.
+func (s statement) word(i int) string {
+	if i >= len(s.words) {
+		return ""
+	}
+	return s.words[i]
+}
+
 // rest is the statement's text from the i-th word on.
 func (s statement) rest(i int) string { return strings.Join(s.words[min(i, len(s.words)):], " ") }
+
+// keywords are what a line of the header can begin with.
+var keywords = map[string]bool{"row": true, "coder": true, "plane": true, "test": true, "fault": true, "at": true, "until": true}
 
 var trailLine = regexp.MustCompile(`^\d+:\d\d( |$)`)
 
@@ -60,6 +71,12 @@ func Parse(text string) (*Script, error) {
 			keyword, s.words = s.words[0], s.words[1:]
 		}
 		s.keyword = keyword
+		if !keywords[keyword] {
+			return nil, s.errorf("unknown keyword")
+		}
+		if len(s.words) == 0 {
+			return nil, s.errorf("needs words after it")
+		}
 		if keyword == "at" {
 			if len(s.words) < 2 {
 				return nil, s.errorf("needs a time and what happens")

@@ -67,7 +67,7 @@ func set(w *world.World, script *Script) (*stage, error) {
 	statements := script.of("coder")
 	for _, st := range statements {
 		if st.words[0] == "organization" || st.words[0] == "template" {
-			name, _, _ := strings.Cut(st.words[1], ".")
+			name, _, _ := strings.Cut(st.word(1), ".")
 			s.organization(name, st)
 		}
 	}
@@ -120,7 +120,7 @@ func (s *stage) defaultUsers() {
 }
 
 func (s *stage) user(st statement) error {
-	spec := world.UserSpec{Username: st.words[1]}
+	spec := world.UserSpec{Username: st.word(1)}
 	type grant struct {
 		organization uuid.UUID
 		role         string
@@ -150,6 +150,9 @@ func (s *stage) user(st statement) error {
 			case "in":
 				spec.Organizations = append(spec.Organizations, s.organizations[value])
 			case "as":
+				if len(spec.Organizations) == 0 {
+					return st.errorf("as comes before in")
+				}
 				grants = append(grants, grant{spec.Organizations[len(spec.Organizations)-1], value})
 			}
 		default:
@@ -187,8 +190,8 @@ func (s *stage) statement(st statement) error {
 	case "parameter":
 		return s.parameter(st)
 	case "preset":
-		preset := world.PresetSpec{Name: st.words[1], Values: map[string]string{}}
-		for _, pair := range st.words[2:] {
+		preset := world.PresetSpec{Name: st.word(1), Values: map[string]string{}}
+		for _, pair := range st.words[min(2, len(st.words)):] {
 			name, value, _ := strings.Cut(pair, "=")
 			preset.Values[name] = value
 		}
@@ -217,8 +220,11 @@ func (s *stage) beginTemplate(st statement) error {
 	if err := s.endTemplate(); err != nil {
 		return err
 	}
-	organization, name, _ := strings.Cut(st.words[1], ".")
+	organization, name, _ := strings.Cut(st.word(1), ".")
 	s.template = world.TemplateSpec{Organization: s.organizations[organization], Name: name}
+	if name == "" {
+		return st.errorf("needs ORGANIZATION.NAME")
+	}
 	s.templateKey, s.deprecated = st.words[1], false
 	for _, word := range st.words[2:] {
 		switch word {
@@ -247,7 +253,7 @@ func (s *stage) beginVersion(st statement) error {
 	if s.templateKey == "" {
 		return st.errorf("comes before a template")
 	}
-	s.version = &world.VersionSpec{Template: s.templates[s.templateKey], Name: st.words[1]}
+	s.version = &world.VersionSpec{Template: s.templates[s.templateKey], Name: st.word(1)}
 	for i := 2; i < len(st.words); i++ {
 		switch word := st.words[i]; word {
 		case "active":
@@ -264,12 +270,15 @@ func (s *stage) beginVersion(st statement) error {
 			if err != nil {
 				return st.errorf("%v", err)
 			}
-			ends := map[string]core.JobStatus{"ok": core.JobSucceeded, "fails": core.JobFailed, "canceled": core.JobCanceled}
-			s.version.Import = world.ImportPlan{Run: d, Ends: ends[st.words[i+2]]}
+			ends, known := map[string]core.JobStatus{"ok": core.JobSucceeded, "fails": core.JobFailed, "canceled": core.JobCanceled}[st.words[i+2]]
+			if !known {
+				return st.errorf("import ends ok, fails or canceled")
+			}
+			s.version.Import = world.ImportPlan{Run: d, Ends: ends}
 			i += 2
 		case "external-auth":
 			i++
-			auth := world.ExternalAuth{Provider: st.words[i]}
+			auth := world.ExternalAuth{Provider: st.word(i)}
 			if i+1 < len(st.words) && st.words[i+1] == "optional" {
 				auth.Optional = true
 				i++
@@ -305,20 +314,20 @@ func (s *stage) endVersion() error {
 }
 
 func (s *stage) parameter(st statement) error {
-	p := world.ParameterSpec{Name: st.words[1]}
+	p := world.ParameterSpec{Name: st.word(1)}
 	for i := 2; i < len(st.words); i++ {
 		switch word := st.words[i]; word {
 		case "required":
 			p.Required = true
 		case "default":
 			i++
-			p.Default = st.words[i]
+			p.Default = st.word(i)
 		case "options":
 			i++
-			p.Options = strings.Split(st.words[i], "|")
+			p.Options = strings.Split(st.word(i), "|")
 		case "number":
-			low, err1 := strconv.Atoi(st.words[i+1])
-			high, err2 := strconv.Atoi(st.words[i+2])
+			low, err1 := strconv.Atoi(st.word(i + 1))
+			high, err2 := strconv.Atoi(st.word(i + 2))
 			if err1 != nil || err2 != nil {
 				return st.errorf("number needs a minimum and a maximum")
 			}
@@ -337,7 +346,7 @@ func (s *stage) workspace(st statement) error {
 	if err := s.endTemplate(); err != nil {
 		return err
 	}
-	spec := world.CreateWorkspace{Name: st.words[1]}
+	spec := world.CreateWorkspace{Name: st.word(1)}
 	if spec.Name == "ours" {
 		spec.Name = core.WorkspaceName(TestID)
 	}
@@ -360,6 +369,9 @@ func (s *stage) workspace(st statement) error {
 
 // prebuild has Coder make a prebuilt workspace.
 func (s *stage) prebuild(st statement) error {
+	if s.version == nil {
+		return st.errorf("comes before a version")
+	}
 	name := s.version.Name
 	if err := s.endVersion(); err != nil {
 		return err
@@ -370,7 +382,7 @@ func (s *stage) prebuild(st statement) error {
 			return err
 		}
 		for _, preset := range presets {
-			if preset.Name == st.words[1] {
+			if preset.Name == st.word(1) {
 				_, err := s.world.People(uuid.Nil).MakePrebuild(s.versions[name], preset.ID, "prebuilt")
 				return err
 			}

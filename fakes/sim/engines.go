@@ -90,6 +90,13 @@ func (s *simulation) line(test uuid.UUID, mark, text string) {
 	*s.trail = append(*s.trail, fmt.Sprintf("%s %s %s%s", clockTime(s.clock.Monotonic()), mark, who, text))
 }
 
+// eventLine writes an event into the trail, if there is one.
+func (s *simulation) eventLine(test uuid.UUID, e Event) {
+	if s.trail != nil {
+		s.line(test, "*", e.String())
+	}
+}
+
 // step has an engine do a step of a test.
 func (s *simulation) step(engine int, t *testRun) {
 	next, err := s.guarded(engine, t.id, s.delivered(engine, t))
@@ -116,21 +123,24 @@ func (s *simulation) step(engine int, t *testRun) {
 	}
 }
 
+// remembered is how many events a stream can deliver once more, or late.
+const remembered = 4
+
 // delivered is what a stream hands to a step: mostly nothing, sometimes the workspace as
-// it is, or as it was.
+// it is, and now and then an event that it delivered before or that a later one overtook.
 func (s *simulation) delivered(engine int, t *testRun) *core.Workspace {
 	if t.watch == uuid.Nil || engine != 0 || s.random.IntN(3) > 0 {
 		return nil
 	}
-	if t.shown != nil && t.shown.ID == t.watch && s.random.IntN(4) == 0 {
-		return t.shown
+	if n := len(t.shown); n > 0 && s.random.IntN(4) == 0 {
+		return &t.shown[s.random.IntN(n)]
 	}
 	workspace, err := s.direct.Workspace(context.Background(), t.watch)
 	if err != nil {
 		return nil
 	}
-	t.shown = &workspace
-	return t.shown
+	t.shown = append(t.shown[max(0, len(t.shown)-remembered+1):len(t.shown):len(t.shown)], workspace)
+	return &workspace
 }
 
 // guarded does a step; a crash loses the engine, and a new one starts.

@@ -20,10 +20,10 @@ type Event struct {
 	Op   string
 	Kind faults.Kind
 	Skip int
-	// Status is the status code for a fault in which Coder refuses, and Effect tells that
-	// another copy of the request had its effect.
-	Status int
-	Effect bool
+	// Status is the status code for a fault in which Coder refuses, or with Proxy
+	// something on the way there; Effect tells that a copy of the request had its effect.
+	Status        int
+	Proxy, Effect bool
 }
 
 // String is the event for a trail.
@@ -33,7 +33,7 @@ func (e Event) String() string {
 		text += fmt.Sprintf(" %s (skip %d)", e.Op, e.Skip)
 	}
 	if e.Status != 0 {
-		text += fmt.Sprintf(" answers %d effect=%t", e.Status, e.Effect)
+		text += fmt.Sprintf(" answers %d proxy=%t effect=%t", e.Status, e.Proxy, e.Effect)
 	} else if name, ok := kindNames[e.Kind]; ok && e.Op != "" {
 		text += " " + name
 	}
@@ -45,7 +45,7 @@ func (e Event) String() string {
 
 var kindNames = map[faults.Kind]string{
 	faults.Fail: "fails", faults.Refuse: "is not sent", faults.Lose: "is lost", faults.Hang: "hangs", faults.HangLose: "hangs after its effect",
-	faults.Late: "comes late", faults.Stale: "is stale", faults.Mismatch: "answers about something else", faults.RateLimit: "answers 429",
+	faults.Late: "comes late", faults.Duplicate: "is sent twice", faults.Stale: "is stale", faults.Mismatch: "answers about something else", faults.RateLimit: "answers 429",
 	faults.Unauthorized: "answers 401", faults.Conflict: "conflicts", faults.CrashBefore: "crashes the engine before",
 	faults.CrashAfter: "crashes the engine after",
 }
@@ -68,6 +68,7 @@ const (
 	planeNoAccess  = "the control plane has no access"
 	planeUnread    = "the control plane cannot be read"
 	planeGone      = "the control plane goes"
+	planeReturns   = "a control plane of the same name comes"
 	planeRotates   = "the token is renewed"
 	planeOther     = "the token becomes another user's"
 	planeOwner     = "the control plane names another owner"
@@ -90,6 +91,9 @@ const (
 	renamesUser    = "somebody renames the owner"
 	renamesOthers  = "somebody renames the template and the organization"
 	suspendsOwner  = "somebody suspends the owner"
+	promotesOwner  = "the owner gets a site role"
+	expelsOwner    = "the owner leaves the organization"
+	linksAuth      = "the owner links its external account"
 	losesRights    = "the operator user loses its rights"
 	losesToken     = "the token ends"
 	deprecates     = "somebody deprecates the template"
@@ -100,14 +104,15 @@ const (
 
 // lasting are the events that end by themselves after For.
 var lasting = []string{
-	rivalEngine, storeLags, planeLags, planeUnready, planeNoAccess, planeUnread, suspendsOwner, losesRights, losesToken, swaps,
+	rivalEngine, storeLags, planeLags, planeUnready, planeNoAccess, planeUnread, suspendsOwner, promotesOwner, expelsOwner,
+	losesRights, losesToken, swaps,
 }
 
 // sudden are the others that need nothing more than a moment and a test.
 var sudden = []string{
 	engineRestarts, engineRestarts, planeRotates, planeOther, planeOwner, allowRetain, forbidRetain, wantRetain, wantDelete,
 	askToGo, askToGo, askToGo, edits, deletesIt, deletesIt, stopsIt, startsIt, cancelsIt, renamesIt, renamesIt, takesName, freesName,
-	claimsName, bystander, renamesUser, renamesOthers, deprecates, archives, promotes,
+	claimsName, bystander, renamesUser, renamesOthers, deprecates, archives, promotes, linksAuth,
 }
 
 // Operations by what can happen to them.
@@ -122,6 +127,8 @@ var (
 		faults.DeleteWorkspace, faults.DeleteWorkspace,
 	}
 	storing = []string{faults.SaveRecord, faults.SaveRecord, faults.SaveRecord, faults.SaveRecord, faults.TakeHold, faults.ReleaseHold, faults.DeleteRecord}
+	// proxied are what a proxy answers instead of Coder.
+	proxied = []int{400, 401, 403, 404, 407, 409, 410, 413, 429, 503}
 	// canBeStale are reads whose old answers are survived: not those that are the last
 	// proof of absence.
 	canBeStale = []string{faults.ReadWorkspace, faults.ReadWorkspace, faults.ListBuilds, faults.ReadVersion, faults.FindTemplate}
@@ -155,7 +162,7 @@ func (d *dice) event(p *Plan) Event {
 			e.For = d.upTo(50 * time.Second)
 		}
 	case 12:
-		e.What = one(d, planeGone, removeHold, edits, edits, edits, askToGo)
+		e.What = one(d, planeGone, planeReturns, removeHold, edits, edits, edits, askToGo)
 	default:
 		e.What = one(d, sudden...)
 	}
@@ -187,11 +194,16 @@ func (d *dice) conspiracy(p *Plan) []Event {
 
 func (d *dice) changeFault(e *Event) {
 	e.What, e.Op = callFault, one(d, changes...)
-	switch d.IntN(5) {
+	switch d.IntN(6) {
 	case 0:
 		e.Status, e.Effect = one(d, 400, 401, 403, 404, 406, 409, 409, 429, 502), d.oneIn(2)
 	case 1:
 		e.Kind, e.For = faults.Late, d.upTo(time.Minute)
+		if e.Op != faults.CreateWorkspace && d.oneIn(2) {
+			e.Kind = faults.Duplicate
+		}
+	case 2:
+		e.Status, e.Proxy, e.Effect = one(d, proxied...), true, d.oneIn(2)
 	default:
 		e.Kind = one(d, faults.Fail, faults.Lose, faults.Lose, faults.Refuse, faults.Hang, faults.HangLose, faults.Mismatch, faults.RateLimit,
 			faults.RateLimit, faults.Unauthorized, faults.CrashBefore, faults.CrashAfter, faults.CrashAfter)
@@ -203,10 +215,12 @@ func (d *dice) changeFault(e *Event) {
 
 func (d *dice) readFault(e *Event) {
 	e.What, e.Op, e.Skip = callFault, one(d, reads...), d.IntN(4)
-	switch d.IntN(4) {
+	switch d.IntN(5) {
 	case 0:
 		e.Op, e.Kind = one(d, canBeStale...), faults.Stale
 	case 1:
+		e.Status, e.Proxy = one(d, proxied...), true
+	case 2:
 		// A 404 only where it says nothing about workspaces.
 		e.Status = one(d, 403, 404, 429, 500, 502)
 		if e.Status == 404 && e.Op == faults.FindWorkspace {

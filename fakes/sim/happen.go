@@ -39,7 +39,7 @@ func (s *simulation) happenings() {
 
 // arrive stores the record of a test.
 func (s *simulation) arrive(t *testRun) {
-	s.records.put(core.Record{
+	s.records.put(&core.Record{
 		ID: t.id, Generation: 1, CreatedAt: s.clock.Now(), Spec: s.stage.spec(t.number),
 		DeletionPolicy: s.plan.Tests[t.number].Policy,
 	}, false)
@@ -67,7 +67,7 @@ func (s *simulation) begin(e Event) {
 		return
 	}
 	s.outcome.Faults++
-	s.line(s.idOf(e.Test), "*", e.String())
+	s.eventLine(s.idOf(e.Test), e)
 	if end, lasts := s.start(e); lasts {
 		s.windows = append(s.windows, window{e, s.clock.Monotonic() + e.For, end})
 		return
@@ -117,6 +117,10 @@ func (s *simulation) start(e Event) (end func(), lasts bool) {
 	case suspendsOwner:
 		s.suspend(s.stage.owner, true)
 		return func() { s.suspend(s.stage.owner, false) }, true
+	case promotesOwner:
+		return s.plainOwner(func(owner uuid.UUID) { s.world.ChangeUser(owner, world.UserSpec{SiteRoles: []string{"auditor"}}) })
+	case expelsOwner:
+		return s.plainOwner(func(owner uuid.UUID) { s.world.RemoveMember(s.stage.organization, owner) })
 	case losesRights:
 		s.stage.grant(s.stage.operator, false)
 		return func() { s.stage.grant(s.stage.operator, true) }, true
@@ -129,6 +133,20 @@ func (s *simulation) start(e Event) (end func(), lasts bool) {
 	default:
 		return nil, false
 	}
+}
+
+// plainOwner changes what the owner may do until end makes it a plain member again. It
+// does nothing where the owner is the operator user as well.
+func (s *simulation) plainOwner(change func(owner uuid.UUID)) (end func(), lasts bool) {
+	owner := s.stage.owner
+	if owner == s.stage.operator {
+		return nil, true
+	}
+	change(owner)
+	return func() {
+		s.world.ChangeUser(owner, world.UserSpec{SiteRoles: []string{}})
+		s.world.AddMember(s.stage.organization, owner)
+	}, true
 }
 
 // putToken gives the control plane a new token of the user.
@@ -152,6 +170,8 @@ func (s *simulation) happen(e Event) error {
 	case planeGone:
 		s.planes.Remove(planeRef)
 		s.recorder.planeGone = true
+	case planeReturns:
+		s.putPlane()
 	case planeRotates:
 		s.putToken(s.stage.operator)
 	case planeOther:
@@ -234,6 +254,9 @@ func (s *simulation) inCoder(e Event, id uuid.UUID) error {
 		return people.Deprecate(s.stage.template, canary+" deprecated")
 	case archives:
 		return people.Archive(s.stage.versions[e.Test])
+	case linksAuth:
+		s.world.LinkExternalAuth(s.stage.owner, authProvider, true)
+		return nil
 	case promotes:
 		return people.Promote(s.stage.template, s.stage.versions[e.Test])
 	default:

@@ -63,12 +63,28 @@ type TestPlan struct {
 	Select string
 	// Prebuilt tells that the spec names a preset of which there is a prebuilt workspace.
 	Prebuilt bool
-	Import   world.ImportPlan
-	Start    world.BuildPlan
-	Deletes  []world.BuildPlan
+	// Odd is what is the matter with what the spec asks for; empty for nothing.
+	Odd     string
+	Import  world.ImportPlan
+	Start   world.BuildPlan
+	Deletes []world.BuildPlan
 	// Stubborn tells that no delete build ever succeeds.
 	Stubborn bool
 }
+
+// What can be the matter with what a spec asks for.
+const (
+	oddParameter = "an unknown parameter"
+	oddPreset    = "an unknown preset"
+	oddVersion   = "an unknown version"
+	oddTemplate  = "a version of another template"
+	oddAuth      = "a version that wants an external account"
+	oddAgent     = "a version with an external agent"
+	oddSpelling  = "names in capitals"
+)
+
+// authProvider is where the external account is.
+const authProvider = "github"
 
 // faultPhase is how long things go wrong.
 const faultPhase = 10 * time.Minute
@@ -119,7 +135,9 @@ func (d *dice) test() TestPlan {
 	if d.oneIn(6) {
 		t.InputsTimeout = one(d, 10*time.Second, time.Minute)
 	}
-	t.Prebuilt = d.oneIn(8)
+	if t.Prebuilt = d.oneIn(8); !t.Prebuilt && d.oneIn(10) {
+		t.Odd = one(d, oddParameter, oddPreset, oddVersion, oddTemplate, oddAuth, oddAuth, oddAgent, oddSpelling)
+	}
 	if d.oneIn(8) {
 		t.Import = world.ImportPlan{
 			Run: d.upTo(40 * time.Second), Ends: one(d, core.JobSucceeded, core.JobSucceeded, core.JobFailed, core.JobCanceled),
@@ -165,9 +183,13 @@ func (d *dice) startBuild() world.BuildPlan {
 func (d *dice) agent() world.AgentPlan {
 	connects, script := d.upTo(5*time.Second), d.upTo(20*time.Second)
 	name := canary + "-agent"
-	switch d.IntN(10) {
+	switch d.IntN(11) {
 	case 0:
 		return world.FailingAgent(name, connects, script)
+	case 4:
+		slow := world.ReadyAgent(name, connects, script)
+		slow.Steps[len(slow.Steps)-1].Lifecycle = core.AgentStartTimeout
+		return slow
 	case 1:
 		return world.AbsentAgent(name, 30*time.Second)
 	case 2:
@@ -195,8 +217,8 @@ func (p *Plan) String() string {
 		if t.Dropped {
 			continue
 		}
-		text += fmt.Sprintf("  test %d: at %s, timeout %s, inputs %s, ttl %s, policy %q, version by %s, prebuilt %t, stubborn %t\n",
-			i, clockTime(t.Arrives), t.Timeout, t.InputsTimeout, t.TTL, t.Policy, t.Select, t.Prebuilt, t.Stubborn)
+		text += fmt.Sprintf("  test %d: at %s, timeout %s, inputs %s, ttl %s, policy %q, version by %s, prebuilt %t, odd %q, stubborn %t\n",
+			i, clockTime(t.Arrives), t.Timeout, t.InputsTimeout, t.TTL, t.Policy, t.Select, t.Prebuilt, t.Odd, t.Stubborn)
 	}
 	for _, e := range p.Events {
 		text += "  " + clockTime(e.At) + " " + e.String() + "\n"

@@ -116,8 +116,8 @@ type testRun struct {
 	// due is when each engine wants to look again; never while the test is at rest.
 	due   [2]time.Duration
 	watch uuid.UUID
-	// shown is the workspace as its stream delivered it last.
-	shown   *core.Workspace
+	// shown are the workspaces that its stream delivered last.
+	shown   []core.Workspace
 	arrived bool
 	// changed is when the record last changed.
 	changed  time.Duration
@@ -152,11 +152,7 @@ func newSimulation(plan *Plan, mutant *Mutant) *simulation {
 	s.records.changed = s.recorder.changed
 	s.history.Secrets = append(s.history.Secrets, canary)
 	s.injector = faults.New(c, s.hook)
-	s.renewToken(s.stage.operator)
-	s.planes.Put(core.ControlPlane{
-		Ref: planeRef, State: core.ControlPlaneUsable, Policy: s.stage.policy(),
-		Connection: core.Connection{URL: deploymentURL, Token: s.token},
-	})
+	s.putPlane()
 	s.direct = runner.New(s.world, s.stage.operator)
 	for i := range s.engines {
 		s.startEngine(i)
@@ -172,6 +168,15 @@ func newSimulation(plan *Plan, mutant *Mutant) *simulation {
 func (s *simulation) plane() core.ControlPlane {
 	plane, _ := s.planes.ControlPlane(context.Background(), planeRef, ports.Live)
 	return plane
+}
+
+// putPlane makes the control plane as it is at the start, with a token of its own.
+func (s *simulation) putPlane() {
+	s.renewToken(s.stage.operator)
+	s.planes.Put(core.ControlPlane{
+		Ref: planeRef, State: core.ControlPlaneUsable, Policy: s.stage.policy(),
+		Connection: core.Connection{URL: deploymentURL, Token: s.token},
+	})
 }
 
 // renewToken makes a session token for the control plane.

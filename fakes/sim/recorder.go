@@ -51,6 +51,7 @@ type witness struct {
 }
 
 func newRecorder(history *History, clock *clock.Clock, w *world.World, plane func() core.ControlPlane) *recorder {
+	history.Steps = make([]Step, 0, 64)
 	return &recorder{
 		history: history, clock: clock, world: w, plane: plane,
 		tests: map[uuid.UUID]*witness{}, byName: map[string]*witness{}, maker: map[uuid.UUID]uuid.UUID{},

@@ -90,7 +90,8 @@ func (r *records) Delete(_ context.Context, record core.Record) error {
 	case row.Held:
 		return ports.ErrHeld
 	}
-	r.put(*row, true)
+	after := *row
+	r.put(&after, true)
 	return nil
 }
 
@@ -117,7 +118,7 @@ func (r *records) update(record core.Record, change func(*core.Record) error) (c
 	if err := change(&after); err != nil {
 		return core.Record{}, err
 	}
-	return r.put(after, false), nil
+	return *r.put(&after, false), nil
 }
 
 // edit changes a record as a person does: at whatever revision it is.
@@ -128,12 +129,12 @@ func (r *records) edit(id uuid.UUID, change func(*core.Record)) {
 	}
 	after := *row
 	change(&after)
-	r.put(after, false)
+	r.put(&after, false)
 }
 
-// put stores a record under a new revision. One that is not held and whose deletion is
-// requested disappears instead.
-func (r *records) put(record core.Record, remove bool) core.Record {
+// put stores a record, which nobody changes afterwards, under a new revision. One that is
+// not held and whose deletion is requested disappears instead.
+func (r *records) put(record *core.Record, remove bool) *core.Record {
 	r.revision++
 	record.Revision = strconv.FormatInt(r.revision, 10)
 	if remove || record.DeletionRequested() && !record.Held {
@@ -142,7 +143,7 @@ func (r *records) put(record core.Record, remove bool) core.Record {
 		r.changed(record.ID, nil)
 		return record
 	}
-	r.rows[record.ID] = &record
-	r.changed(record.ID, &record)
+	r.rows[record.ID] = record
+	r.changed(record.ID, record)
 	return record
 }

@@ -63,6 +63,9 @@ func simpler(plan *Plan) []func() *Plan {
 		if plan.Tests[i].TTL >= 0 {
 			add(func(p *Plan) { p.Tests[i].TTL = -1 })
 		}
+		if plan.Tests[i].Odd != "" {
+			add(func(p *Plan) { p.Tests[i].Odd = "" })
+		}
 		if plan.Tests[i].Prebuilt {
 			add(func(p *Plan) { p.Tests[i].Prebuilt = false })
 		}

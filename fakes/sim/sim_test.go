@@ -49,7 +49,9 @@ func TestEverythingHappens(t *testing.T) {
 		"CreateRejected NotCreated", "CreateOutcomeUnknown NotCreated", "DeadlineExceeded CreateOutcomeUnknown",
 		"ControlPlaneGone ControlPlaneGone", "WorkspaceChangedExternally Deleted", "TemplateVersionImportFailed NotCreated",
 		"WorkspaceNameConflict NotCreated", "WorkspaceNameConflict OwnershipUnknown", "DeleteBuildFailed DeleteRetrying",
-		"AgentStartError Retained", "WaitingForBuild Deleted", "TemplateDeprecated NotCreated",
+		"AgentStartError Retained", "WaitingForBuild Deleted", "TemplateDeprecated NotCreated", "AgentStartTimeout Deleted",
+		"ParametersInvalid NotCreated", "TemplateVersionMismatch NotCreated", "ExternalAgentUnsupported NotCreated",
+		"TemplateVersionArchived NotCreated", "WorkspaceDeletedExternally DeletedExternally",
 	}
 	if varied == 0 {
 		t.Skip("too slow with the race detector")

@@ -32,8 +32,10 @@ type stage struct {
 	// owner owns the workspaces; others has another one beside it.
 	owner  uuid.UUID
 	owners [2]uuid.UUID
-	// versions are those that the tests test, by their numbers.
-	versions []uuid.UUID
+	// versions are those that the tests test, by their numbers, and otherVersion is one of
+	// another template.
+	versions     []uuid.UUID
+	otherVersion uuid.UUID
 }
 
 // testID is the ID of the test of this number.
@@ -66,6 +68,8 @@ func set(w *world.World, plan *Plan) *stage {
 	for i := range plan.Tests {
 		s.versions = append(s.versions, s.version(i))
 	}
+	other := w.AddTemplate(world.TemplateSpec{Organization: s.organization, Name: "other"})
+	s.otherVersion = w.AddVersion(world.VersionSpec{Template: other.ID, Name: "v0"}).ID
 	return s
 }
 
@@ -87,8 +91,12 @@ func (s *stage) grant(user uuid.UUID, rights bool) {
 // version makes the version of a test, with the prebuilt workspace that the test wants.
 func (s *stage) version(number int) uuid.UUID {
 	t := &s.plan.Tests[number]
+	var auth []world.ExternalAuth
+	if t.Odd == oddAuth {
+		auth = append(auth, world.ExternalAuth{Provider: authProvider})
+	}
 	v := s.world.AddVersion(world.VersionSpec{
-		Template: s.template, Name: versionName(number), Import: t.Import,
+		Template: s.template, Name: versionName(number), Import: t.Import, ExternalAuth: auth, HasExternalAgent: t.Odd == oddAgent,
 		Parameters: []world.ParameterSpec{{Name: "note", Default: canary + " default"}},
 		Presets:    []world.PresetSpec{{Name: "fast", Values: map[string]string{"note": parameterValue}}},
 		Start:      []world.BuildPlan{t.Start}, Delete: t.Deletes,
@@ -138,6 +146,18 @@ func (s *stage) spec(number int) core.Spec {
 	}
 	if t.Prebuilt {
 		spec.Preset = "fast"
+	}
+	switch t.Odd {
+	case oddParameter:
+		spec.Parameters = append(spec.Parameters, core.Parameter{Name: "nothing", Value: parameterValue})
+	case oddPreset:
+		spec.Preset = "nothing"
+	case oddVersion:
+		spec.Version = core.VersionSelector{Name: "nothing"}
+	case oddTemplate:
+		spec.Version = core.VersionSelector{ID: s.otherVersion.String()}
+	case oddSpelling:
+		spec.Template = "ACME.Docker"
 	}
 	if t.TTL >= 0 {
 		seconds := int(t.TTL / time.Second)

@@ -48,7 +48,7 @@ func (s *simulation) faultOf(call faults.Call) faults.Fault {
 // fault is the fault of one call that an event asks for.
 func (s *simulation) fault(call faults.Call, e Event) faults.Fault {
 	test := s.recorder.current()
-	s.line(test, "*", e.String())
+	s.eventLine(test, e)
 	switch e.What {
 	case editBefore:
 		return faults.Fault{Meanwhile: func() { s.records.edit(test, func(r *core.Record) { r.Name += "x" }) }}
@@ -62,6 +62,9 @@ func (s *simulation) fault(call faults.Call, e Event) faults.Fault {
 	fault := faults.Fault{Kind: e.Kind, Delay: e.For}
 	if e.Status != 0 {
 		fault.Kind, fault.Error = faults.Fail, faults.Answer(call, e.Status)
+		if e.Proxy {
+			fault.Error = proxyAnswer(call, e.Status)
+		}
 		if e.Effect && call.Changes {
 			fault.Kind = faults.Lose
 		}
@@ -79,4 +82,13 @@ func (s *simulation) rivalSteps(test uuid.UUID, steps int) {
 		}
 	}
 	s.line(test, "*", "the first engine goes on")
+}
+
+// proxyAnswer is how an adapter classifies an answer that Coder did not give.
+func proxyAnswer(call faults.Call, status int) error {
+	class := core.FailureUnavailable
+	if call.Changes {
+		class = core.FailureUncertain
+	}
+	return &core.Failure{Class: class, Op: call.Op, Status: status, Message: faults.Sentinel + ": not Coder's answer"}
 }

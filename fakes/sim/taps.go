@@ -22,29 +22,32 @@ func (r *recorder) above(inner ports.CodeRunner) ports.CodeRunner { return &aski
 func (a *asking) CreateWorkspace(ctx context.Context, request core.CreateRequest) (core.Workspace, error) {
 	a.recorder.sent(Sent{Kind: lifecycle.RequestCreate})
 	workspace, err := a.CodeRunner.CreateWorkspace(ctx, request)
-	a.recorder.answered("create "+request.Name, err)
+	a.recorder.answered("create ", request.Name, err)
 	return workspace, err
 }
 
 func (a *asking) CancelBuild(ctx context.Context, build uuid.UUID, expected core.JobStatus) error {
 	a.recorder.sent(Sent{Kind: lifecycle.RequestCancel, Build: build, Workspace: a.recorder.world.WorkspaceOf(build)})
 	err := a.CodeRunner.CancelBuild(ctx, build, expected)
-	a.recorder.answered("cancel, expecting "+string(expected), err)
+	a.recorder.answered("cancel, expecting ", string(expected), err)
 	return err
 }
 
 func (a *asking) DeleteWorkspace(ctx context.Context, workspace uuid.UUID) (core.Build, error) {
 	a.recorder.sent(Sent{Kind: lifecycle.RequestDelete, Workspace: workspace})
 	build, err := a.CodeRunner.DeleteWorkspace(ctx, workspace)
-	a.recorder.answered("delete "+workspace.String(), err)
+	if a.recorder.note != nil {
+		a.recorder.answered("delete ", workspace.String(), err)
+	}
 	return build, err
 }
 
 // answered writes a request that did not crash into the trail.
-func (r *recorder) answered(what string, err error) {
+func (r *recorder) answered(what, about string, err error) {
 	if r.note == nil {
 		return
 	}
+	what += about
 	if err != nil {
 		what += ": " + err.Error()
 	}

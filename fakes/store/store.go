@@ -1,5 +1,6 @@
-// Package store is an in-memory ports.TestRegistry. It keeps every record encoded, as a
-// database does: nobody can change one but through the store.
+// Package store is an in-memory ports.TestRegistry. What it hands out was encoded and
+// decoded again, as by a database, and is a copy: nobody can change a record but through
+// the store.
 package store
 
 import (
@@ -33,10 +34,11 @@ type Store struct {
 
 var _ ports.TestRegistry = (*Store)(nil)
 
-// row is a stored record. The order of making is kept beside it: records can have been
-// created in the same second.
+// row is a stored record, encoded and as it is read again. The order of making is kept
+// beside it: records can have been created in the same second.
 type row struct {
 	encoded  []byte
+	decoded  core.Record
 	revision int64
 	order    int64
 }
@@ -270,12 +272,20 @@ func (s *Store) load(id uuid.UUID) (core.Record, error) {
 	if !ok {
 		return core.Record{}, fmt.Errorf("load test %s: %w", id, ports.ErrNotFound)
 	}
-	var record core.Record
-	if err := json.Unmarshal(stored.encoded, &record); err != nil {
-		return core.Record{}, fmt.Errorf("decode test %s: %w", id, err)
+	return separate(stored.decoded), nil
+}
+
+// separate copies what a record only refers to.
+func separate(record core.Record) core.Record {
+	record.Spec.Parameters = slices.Clone(record.Spec.Parameters)
+	record.Status.Conditions = slices.Clone(record.Status.Conditions)
+	if ttl := record.Spec.TTLSecondsAfterFinished; ttl != nil {
+		record.Spec.TTLSecondsAfterFinished = new(*ttl)
 	}
-	record.Revision = strconv.FormatInt(stored.revision, 10)
-	return record, nil
+	if answer := record.Status.CreateAnswer; answer != nil {
+		record.Status.CreateAnswer = new(*answer)
+	}
+	return record
 }
 
 // put stores a record under a new revision. One that is not held and whose deletion is
@@ -285,13 +295,18 @@ func (s *Store) put(record *core.Record) error {
 	if err != nil {
 		return fmt.Errorf("encode test %s: %w", record.ID, err)
 	}
+	var decoded core.Record
+	if err := json.Unmarshal(encoded, &decoded); err != nil {
+		return fmt.Errorf("decode test %s: %w", record.ID, err)
+	}
 	s.revision++
 	record.Revision = strconv.FormatInt(s.revision, 10)
+	decoded.Revision = record.Revision
 	if record.DeletionRequested() && !record.Held {
 		delete(s.rows, record.ID)
 		return nil
 	}
-	s.rows[record.ID] = row{encoded: encoded, revision: s.revision, order: s.rows[record.ID].order}
+	s.rows[record.ID] = row{encoded: encoded, decoded: decoded, revision: s.revision, order: s.rows[record.ID].order}
 	return nil
 }
 

@@ -57,7 +57,9 @@ type Job struct {
 	CompletedAt time.Time
 	// Provisioners is how many daemons match the job's tags.
 	Provisioners int
-	Tags         map[string]string
+	// Tags are shared and never change; TagList is the same as "key=value", sorted.
+	Tags    map[string]string
+	TagList []string
 }
 
 type build struct {
@@ -90,6 +92,7 @@ type job struct {
 	updated      time.Time
 	provisioners int
 	tags         map[string]string
+	tagList      []string
 }
 
 // status is derived as Coder's database does it: a job that was canceled and then
@@ -115,7 +118,7 @@ func (j *job) status() core.JobStatus {
 func (j *job) view() Job {
 	return Job{
 		ID: j.id, Status: j.status(), Error: j.errorText, ErrorCode: j.errorCode, CreatedAt: j.created, StartedAt: j.started,
-		CanceledAt: j.canceled, CompletedAt: j.completed, Provisioners: j.provisioners, Tags: maps.Clone(j.tags),
+		CanceledAt: j.canceled, CompletedAt: j.completed, Provisioners: j.provisioners, Tags: j.tags, TagList: j.tagList,
 	}
 }
 
@@ -290,15 +293,15 @@ func (w *World) BuildByNumber(actor, owner uuid.UUID, name, number string) (Buil
 
 func (w *World) buildView(b *build) Build {
 	return Build{
-		ID: b.id, Workspace: b.workspace.id, WorkspaceName: b.workspace.name, Owner: w.userView(w.users[b.workspace.owner]),
+		ID: b.id, Workspace: b.workspace.id, WorkspaceName: b.workspace.name, Owner: w.users[b.workspace.owner].view(),
 		Organization: b.workspace.organization, Number: b.number, Transition: b.transition,
-		Initiator: w.userView(w.users[b.initiator]), Version: b.version.id, VersionName: b.version.name, Preset: b.preset,
+		Initiator: w.users[b.initiator].view(), Version: b.version.id, VersionName: b.version.name, Preset: b.preset,
 		CreatedAt: b.created, UpdatedAt: b.job.updated, Job: b.job.view(), Resource: b.resource,
 	}
 }
 
-// TagList is tags as "key=value", sorted.
-func TagList(tags map[string]string) []string {
+// tagList is tags as "key=value", sorted.
+func tagList(tags map[string]string) []string {
 	list := make([]string, 0, len(tags))
 	for key, value := range tags {
 		list = append(list, key+"="+value)

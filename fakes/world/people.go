@@ -46,7 +46,8 @@ type UserSpec struct {
 	Organizations []uuid.UUID
 }
 
-// User is a user as a caller who may read it sees it.
+// User is a user as a caller who may read it sees it. Its slices are shared and never
+// change.
 type User struct {
 	ID             uuid.UUID
 	Username       string
@@ -56,7 +57,8 @@ type User struct {
 	ServiceAccount bool
 	SiteRoles      []string
 	CreatedAt      time.Time
-	// Memberships are in the order in which the organizations were made.
+	// Memberships are in the order in which the organizations were made. The users that
+	// a workspace or a build names come without.
 	Memberships []Membership
 }
 
@@ -101,7 +103,7 @@ func (w *World) AddOrganization(name string, defaultRoles ...string) Organizatio
 	if len(defaultRoles) == 0 {
 		defaultRoles = []string{MemberRole}
 	}
-	org := &organization{id: w.newID(idOrganization), name: name, defaultRoles: defaultRoles}
+	org := &organization{id: w.newID(idOrganization), name: name, defaultRoles: slices.Clone(defaultRoles)}
 	w.organizations = append(w.organizations, org)
 	return org.view()
 }
@@ -143,7 +145,7 @@ func (w *World) addUser(spec UserSpec) *user {
 func (w *World) AddMember(organization, user uuid.UUID, roles ...string) {
 	w.lock()
 	defer w.unlock()
-	w.users[user].memberships[organization] = roles
+	w.users[user].memberships[organization] = slices.Clone(roles)
 }
 
 // RemoveMember ends a membership.
@@ -175,7 +177,7 @@ func (w *World) ChangeUser(id uuid.UUID, spec UserSpec) {
 func (w *World) SetDefaultRoles(organization uuid.UUID, roles ...string) {
 	w.lock()
 	defer w.unlock()
-	w.organization(organization).defaultRoles = roles
+	w.organization(organization).defaultRoles = slices.Clone(roles)
 }
 
 // LinkExternalAuth says that the user has linked the provider, or no longer.
@@ -210,7 +212,7 @@ func (w *World) SessionTokens(owner uuid.UUID) int {
 }
 
 func (o *organization) view() Organization {
-	return Organization{ID: o.id, Name: o.name, DefaultRoles: slices.Clone(o.defaultRoles), IsDefault: o.isDefault}
+	return Organization{ID: o.id, Name: o.name, DefaultRoles: o.defaultRoles, IsDefault: o.isDefault}
 }
 
 func (w *World) organization(id uuid.UUID) *organization {
@@ -232,14 +234,19 @@ func (w *World) userNamed(username string) *user {
 }
 
 func (w *World) userView(u *user) User {
-	view := User{
-		ID: u.id, Username: u.username, Email: u.email, Status: u.status, LoginType: u.loginType,
-		ServiceAccount: u.serviceAccount, SiteRoles: slices.Clone(u.siteRoles), CreatedAt: u.created,
-	}
+	view := u.view()
 	for _, org := range w.organizations {
 		if roles, ok := u.memberships[org.id]; ok {
-			view.Memberships = append(view.Memberships, Membership{Organization: org.view(), Roles: slices.Clone(roles)})
+			view.Memberships = append(view.Memberships, Membership{Organization: org.view(), Roles: roles})
 		}
 	}
 	return view
+}
+
+// view is the user without memberships.
+func (u *user) view() User {
+	return User{
+		ID: u.id, Username: u.username, Email: u.email, Status: u.status, LoginType: u.loginType,
+		ServiceAccount: u.serviceAccount, SiteRoles: u.siteRoles, CreatedAt: u.created,
+	}
 }

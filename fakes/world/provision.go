@@ -17,7 +17,7 @@ func (w *World) addBuild(ws *workspace, v *version, transition core.Transition, 
 		id: w.newID(idBuild), workspace: ws, number: len(ws.builds) + 1, transition: transition, initiator: initiator,
 		version: v, parameters: parameters, plan: plan, created: w.stamp(),
 	}
-	b.job = &job{id: w.newID(idJob), created: w.stamp(), updated: w.stamp(), provisioners: 1, tags: coderTags(ws.owner, plan.Tags)}
+	b.job = w.newJob(coderTags(ws.owner, plan.Tags))
 	if plan.NoProvisioners {
 		b.job.provisioners = 0
 	}
@@ -30,6 +30,10 @@ func (w *World) addBuild(ws *workspace, v *version, transition core.Transition, 
 		b.next = w.in(plan.Queue, func() { w.pickUp(b) })
 	}
 	return b
+}
+
+func (w *World) newJob(tags map[string]string) *job {
+	return &job{id: w.newID(idJob), created: w.stamp(), updated: w.stamp(), provisioners: 1, tags: tags, tagList: tagList(tags)}
 }
 
 // pickUp is a provisioner taking the job. It gets the owner's session token for a start

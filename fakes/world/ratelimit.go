@@ -41,6 +41,13 @@ func (w *World) LimitRate(perMinute int) {
 	w.limiter.limit = perMinute
 }
 
+// Limits tells whether requests are limited at all.
+func (w *World) Limits() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.limiter.limit != 0
+}
+
 // Admit counts a request of the caller, a user ID or an address, for a path of the API
 // below its root, and refuses it with RateLimited when there were too many.
 func (w *World) Admit(caller, path string) (Quota, error) {

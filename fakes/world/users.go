@@ -185,7 +185,7 @@ func (w *World) MemberIn(actor uuid.UUID, organization string, id uuid.UUID) (Us
 	if org == nil || u == nil || !w.mayReadOrganization(actor, org.id) || !w.isMember(u.id, org.id) || !w.mayReadMember(actor, u) {
 		return User{}, Membership{}, notFound()
 	}
-	return w.userView(u), Membership{Organization: org.view(), Roles: slices.Clone(u.memberships[org.id])}, nil
+	return w.userView(u), Membership{Organization: org.view(), Roles: u.memberships[org.id]}, nil
 }
 
 // Members lists the members of an organization, in the order of their IDs.

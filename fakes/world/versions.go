@@ -136,7 +136,7 @@ func (w *World) addVersion(organization, creator uuid.UUID, spec VersionSpec) *v
 
 // importVersion runs the import job as planned.
 func (w *World) importVersion(v *version, plan ImportPlan) {
-	v.job = &job{id: w.newID(idJob), created: w.stamp(), updated: w.stamp(), provisioners: 1, tags: coderTags(uuid.Nil, nil)}
+	v.job = w.newJob(coderTags(uuid.Nil, nil))
 	pick := func() { v.job.started, v.job.updated = w.stamp(), w.stamp() }
 	end := func() {
 		v.job.completed, v.job.updated, v.updated = w.stamp(), w.stamp(), w.stamp()

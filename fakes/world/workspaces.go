@@ -178,7 +178,7 @@ func (w *World) readableWorkspace(actor, id uuid.UUID) *workspace {
 
 func (w *World) workspaceView(ws *workspace) Workspace {
 	view := Workspace{
-		ID: ws.id, Name: ws.name, Owner: w.userView(w.users[ws.owner]), Organization: w.organization(ws.organization).view(),
+		ID: ws.id, Name: ws.name, Owner: w.users[ws.owner].view(), Organization: w.organization(ws.organization).view(),
 		Template: w.templateView(w.template(ws.template)), TTL: ws.ttl, AutomaticUpdates: ws.automaticUpdates, Deleted: ws.deleted,
 		Prebuild: ws.preset != uuid.Nil, CreatedAt: ws.created, UpdatedAt: ws.updated,
 	}

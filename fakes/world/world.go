@@ -2,7 +2,7 @@ package world
 
 import (
 	"container/heap"
-	"fmt"
+	"encoding/binary"
 	"sync"
 	"time"
 
@@ -255,5 +255,10 @@ const (
 // newID counts: the same scenario gives the same IDs.
 func (w *World) newID(kind idKind) uuid.UUID {
 	w.ids[kind]++
-	return uuid.MustParse(fmt.Sprintf("%08x-%04x-4000-8000-%012x", uint32(kind), w.seed, w.ids[kind]))
+	var id uuid.UUID
+	binary.BigEndian.PutUint64(id[8:], w.ids[kind])
+	binary.BigEndian.PutUint32(id[0:], uint32(kind))
+	binary.BigEndian.PutUint16(id[4:], w.seed)
+	id[6], id[8] = 0x40, 0x80
+	return id
 }

@@ -4,148 +4,135 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"maps"
+	"math/rand/v2"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
-	"slices"
-	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
+	"strconv"
 
 	"github.com/assay-dev/assay/fakes/sim"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit((&command{out: os.Stdout, err: os.Stderr}).run(os.Args[1:])) }
 
-// report is what the workers add up.
-type report struct {
-	mu                               sync.Mutex
-	runs                             int
-	steps, requests, faults, crashes int
-	// reasons counts how tests ended, and excused those that are not held to I1, I3 and
-	// I6.
-	reasons, excused map[string]int
-	failed           []uint64
+// Exit codes.
+const (
+	exitHolds  = 0
+	exitBroken = 1
+	exitUsage  = 2
+)
+
+const help = `sim plays the lifecycle of template tests against a simulated Coder, on virtual
+time, while things go wrong: answers get lost or late, proxies and clocks lie,
+engines crash or work on one record at once, and people delete, rename, stop and
+claim things. After each run it checks the invariants I1 to I9 of
+docs/reference/lifecycle.md. It exits with 1 when one of them is broken.
+
+A run is decided by its seed alone:
+
+  sim -seeds 20000                 the seeds 1 to 20000
+  sim -seeds 2000 -from random     2000 seeds that nobody has played before
+  sim -replay 4711                 one seed, with the trail of all that happened
+  sim -stories                     every scenario file with the engine crashing, or a
+                                   second engine stepping in, at every call it makes
+
+A seed that breaks an invariant is cut down to what breaks it and told as a
+trail, with the command that plays it again. Where fakes/sim draws something
+else or more meanwhile, the same seed becomes another plan.
+
+`
+
+// command is one call of the program.
+type command struct {
+	out, err io.Writer
+	// mutant breaks the engine's ports in tests of the program itself.
+	mutant *sim.Mutant
+
+	seeds             int
+	from              string
+	replay            uint64
+	stories           bool
+	workers, failures int
+	verbose           bool
+	profile           string
 }
 
-func run(args []string, out, problems io.Writer) int {
+// run parses the arguments and does what they ask for; it returns the exit code.
+func (c *command) run(args []string) int {
 	flags := flag.NewFlagSet("sim", flag.ContinueOnError)
-	flags.SetOutput(problems)
-	seeds := flags.Int("seeds", 10000, "how many seeds to run")
-	from := flags.Uint64("from", 1, "the first seed")
-	replay := flags.Uint64("replay", 0, "run this one seed and print its trail")
-	workers := flags.Int("workers", 2, "how many runs at once")
-	everyStory := flags.Bool("stories", false, "disturb every scenario file at every call instead")
-	most := flags.Int("failures", 3, "give up after this many failing seeds")
-	verbose := flags.Bool("v", false, "print how often each verdict came out")
-	profile := flags.String("cpuprofile", "", "write a CPU profile to this file")
-	if err := flags.Parse(args); err != nil {
-		return 2
+	flags.SetOutput(c.err)
+	flags.Usage = func() {
+		fmt.Fprint(flags.Output(), help, "Flags:\n")
+		flags.PrintDefaults()
 	}
-	if *everyStory {
-		return stories(out, problems, *workers)
+	flags.IntVar(&c.seeds, "seeds", 10000, "how many seeds to play")
+	flags.StringVar(&c.from, "from", "1", "the first `seed`, 1 or more, or \"random\"")
+	flags.Uint64Var(&c.replay, "replay", 0, "play this one `seed` and print its plan and trail")
+	flags.BoolVar(&c.stories, "stories", false, "disturb every scenario file at every call instead")
+	flags.IntVar(&c.workers, "workers", runtime.GOMAXPROCS(0), "how many runs at once")
+	flags.IntVar(&c.failures, "failures", 3, "stop after this many seeds that break an invariant")
+	flags.BoolVar(&c.verbose, "v", false, "print how often each result came out")
+	flags.StringVar(&c.profile, "cpuprofile", "", "write a CPU profile to this `file`")
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return exitHolds
+	case err != nil:
+		return exitUsage
+	case flags.NArg() > 0:
+		return c.usage("sim takes no arguments, only flags: %q", flags.Args())
+	case c.seeds < 1 || c.workers < 1 || c.failures < 1:
+		return c.usage("-seeds, -workers and -failures begin at 1")
 	}
-	if *replay != 0 {
-		return tell(out, *replay)
-	}
-	if *profile != "" {
-		f, err := os.Create(*profile)
-		if err == nil {
-			err = pprof.StartCPUProfile(f)
-		}
+	if c.profile != "" {
+		stop, err := startProfile(c.profile)
 		if err != nil {
-			fmt.Fprintln(problems, "profile:", err)
-			return 2
+			return c.usage("write a CPU profile: %v", err)
 		}
-		defer pprof.StopCPUProfile()
+		defer stop()
 	}
 	debug.SetGCPercent(400) // runs are short and leave nothing behind
-	began := time.Now()
-	r := &report{reasons: map[string]int{}, excused: map[string]int{}}
-	r.all(*from, uint64(*seeds), *workers, *most)
-	took := time.Since(began)
-	fmt.Fprintf(out, "%d runs in %s, %.0f a second; %d steps, %d requests to Coder, %d faults and interferences, %d crashes; %d seeds break an invariant\n",
-		r.runs, took.Round(time.Millisecond), float64(r.runs)/took.Seconds(), r.steps, r.requests, r.faults, r.crashes, len(r.failed))
-	if *verbose {
-		for _, reason := range slices.Sorted(maps.Keys(r.reasons)) {
-			fmt.Fprintf(out, "%8d  %s\n", r.reasons[reason], reason)
-		}
-		for _, why := range slices.Sorted(maps.Keys(r.excused)) {
-			fmt.Fprintf(out, "%8d  excused: %s\n", r.excused[why], why)
-		}
-	}
-	for _, seed := range r.failed {
-		tell(out, seed)
-	}
-	if len(r.failed) > 0 {
-		return 1
-	}
-	return 0
-}
-
-// all runs the seeds.
-func (r *report) all(from, count uint64, workers, most int) {
-	var next atomic.Uint64
-	var group sync.WaitGroup
-	for range workers {
-		group.Go(func() {
-			for {
-				n := next.Add(1) - 1
-				if n >= count || !r.goOn(most) {
-					return
-				}
-				r.add(from+n, sim.Play(sim.NewPlan(from+n), false, nil))
-			}
-		})
-	}
-	group.Wait()
-}
-
-func (r *report) goOn(most int) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.failed) < most
-}
-
-func (r *report) add(seed uint64, o *sim.Outcome) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.runs++
-	r.steps += o.Steps
-	r.requests += o.Requests
-	r.faults += o.Faults
-	r.crashes += o.Crashes
-	for reason, n := range o.Reasons {
-		r.reasons[reason] += n
-	}
-	for why, n := range o.Excused {
-		r.excused[why] += n
-	}
-	if len(o.Violations) > 0 {
-		r.failed = append(r.failed, seed)
+	switch {
+	case c.stories:
+		return c.tellStories()
+	case c.replay != 0:
+		return c.tell(c.replay)
+	default:
+		return c.playSeeds()
 	}
 }
 
-// tell prints a seed: its smallest plan that still breaks the invariant, and the trail.
-func tell(out io.Writer, seed uint64) int {
-	plan := sim.NewPlan(seed)
-	outcome := sim.Play(plan, true, nil)
-	if len(outcome.Violations) > 0 {
-		plan = sim.Shrink(plan, outcome.Violations[0].Check, 2000, nil)
-		outcome = sim.Play(plan, true, nil)
+func (c *command) usage(format string, args ...any) int {
+	fmt.Fprintf(c.err, format+"\n", args...)
+	return exitUsage
+}
+
+// first is the first seed.
+func (c *command) first() (uint64, error) {
+	if c.from == "random" {
+		return 1 + rand.Uint64N(1<<48), nil
 	}
-	fmt.Fprintf(out, "\n%s%s\n", plan, strings.Join(outcome.Trail, "\n"))
-	for _, v := range outcome.Violations {
-		fmt.Fprintln(out, v)
+	from, err := strconv.ParseUint(c.from, 10, 64)
+	if err != nil || from == 0 {
+		return 0, fmt.Errorf("-from is a seed, 1 or more, or \"random\": %q", c.from)
 	}
-	fmt.Fprintf(out, "replay: go run ./fakes/sim/cmd/sim -replay %d\n", seed)
-	if len(outcome.Violations) > 0 {
-		return 1
+	return from, nil
+}
+
+func startProfile(file string) (stop func(), err error) {
+	f, err := os.Create(file)
+	if err != nil {
+		return nil, err
 	}
-	return 0
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = f.Close()
+	}, nil
 }

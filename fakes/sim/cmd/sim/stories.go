@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/assay-dev/assay/core/lifecycle/scenarios"
 	"github.com/assay-dev/assay/fakes/scenario"
@@ -15,31 +15,29 @@ import (
 // ways are all that can happen at a call of a story.
 var ways = []sim.Way{sim.CrashBefore, sim.CrashAfter, sim.SecondSteps, sim.SecondFinishes}
 
-// stories disturbs every scenario file at every call and prints what breaks an invariant.
-func stories(out, problems io.Writer, workers int) int {
+// tellings is what the workers add up.
+type tellings struct {
+	mu                                  sync.Mutex
+	stories, points, skipped, runs, bad int
+}
+
+// tellStories disturbs every scenario file at every call and prints what breaks an
+// invariant.
+func (c *command) tellStories() int {
 	names, err := fs.Glob(scenarios.Files, "*.txt")
 	if err != nil {
-		fmt.Fprintln(problems, "list scenarios:", err)
-		return 2
+		return c.usage("list scenarios: %v", err)
 	}
-	var mu sync.Mutex
-	var points, skipped, runs, broken int
+	began := time.Now()
+	var t tellings
+	stop := c.progress(func() string { return t.soFar(len(names)) })
 	queue := make(chan string)
 	var group sync.WaitGroup
-	for range workers {
+	for range c.workers {
 		group.Go(func() {
 			for name := range queue {
 				report, err := disturb(name)
-				mu.Lock()
-				points, skipped, runs, broken = points+report.Points, skipped+report.Skipped, runs+report.Runs, broken+len(report.Findings)
-				if err != nil {
-					broken++
-					fmt.Fprintf(problems, "%s: %v\n", name, err)
-				}
-				for _, f := range report.Findings {
-					fmt.Fprintf(out, "%s: %s at call %d (%s):\n%s\n%v\n\n", name, f.Way, f.Call, f.Where, strings.Join(f.Trail, "\n"), f.Violations)
-				}
-				mu.Unlock()
+				c.add(&t, name, report, err)
 			}
 		})
 	}
@@ -48,12 +46,39 @@ func stories(out, problems io.Writer, workers int) int {
 	}
 	close(queue)
 	group.Wait()
-	fmt.Fprintf(out, "%d stories: %d calls disturbed, each in %d ways (%d more calls only repeat a step); %d runs, %d break an invariant\n",
-		len(names), points, len(ways), skipped, runs, broken)
-	if broken > 0 {
-		return 1
+	stop()
+	row := func(name, format string, args ...any) {
+		fmt.Fprintf(c.out, "%-13s %s\n", name, fmt.Sprintf(format, args...))
 	}
-	return 0
+	row("stories", "%d, told %d times in %s", t.stories, t.runs, time.Since(began).Round(time.Millisecond))
+	row("crash points", "%d, each with a crash before and after it and a second engine in two ways (%d more only repeat a step)",
+		t.points, t.skipped)
+	row("violations", "%d", t.bad)
+	if t.bad > 0 {
+		return exitBroken
+	}
+	return exitHolds
+}
+
+// add counts a story and prints what it broke.
+func (c *command) add(t *tellings, name string, report sim.CrashReport, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stories++
+	t.points, t.skipped, t.runs, t.bad = t.points+report.Points, t.skipped+report.Skipped, t.runs+report.Runs, t.bad+len(report.Findings)
+	if err != nil {
+		t.bad++
+		fmt.Fprintf(c.err, "%s: %v\n", name, err)
+	}
+	for _, f := range report.Findings {
+		fmt.Fprintf(c.out, "%s: %s at call %d (%s):\n%s\n%v\n\n", name, f.Way, f.Call, f.Where, strings.Join(f.Trail, "\n"), f.Violations)
+	}
+}
+
+func (t *tellings) soFar(stories int) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return fmt.Sprintf("%d of %d stories, %d crash points, %d violations", t.stories, stories, t.points, t.bad)
 }
 
 func disturb(name string) (sim.CrashReport, error) {
