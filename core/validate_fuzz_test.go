@@ -118,17 +118,6 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// set counts what is true.
-func set(all ...bool) int {
-	n := 0
-	for _, one := range all {
-		if one {
-			n++
-		}
-	}
-	return n
-}
-
 // parts are the errors that were joined.
 func parts(err error) []error {
 	var joined interface{ Unwrap() []error }

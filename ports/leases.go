@@ -10,7 +10,7 @@ import (
 	"github.com/assay-dev/assay/core"
 )
 
-// ErrLeased: another process runs the test; nothing was stored.
+// ErrLeased tells that another process runs the test; nothing was stored.
 var ErrLeased = errors.New("another process runs the test")
 
 // Leases say which process runs which test, where several share a store. Every

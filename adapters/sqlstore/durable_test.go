@@ -19,7 +19,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/assay-dev/assay/adapters/sqlstore"
-	"github.com/assay-dev/assay/adapters/systemclock"
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/fakes/clock"
 	"github.com/assay-dev/assay/ports"
@@ -43,7 +42,7 @@ func TestMain(m *testing.M) {
 // writeUntilKilled tells each test that it stored, after the store confirmed it.
 func writeUntilKilled(path string) error {
 	ctx := context.Background()
-	store, err := sqlstore.Open(ctx, path, systemclock.New())
+	store, err := sqlstore.Open(ctx, path, clock.New(start))
 	if err != nil {
 		return err
 	}

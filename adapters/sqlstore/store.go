@@ -255,7 +255,7 @@ func (s *Store) write(ctx context.Context, f func(tx *sql.Tx) error) error {
 	}
 	// When ctx ends, another goroutine rolls the transaction back. Closing waits for
 	// it: the next writer must not meet its lock.
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return explain(s.path, err)

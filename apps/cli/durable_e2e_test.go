@@ -3,7 +3,6 @@ package cli_test
 import (
 	"context"
 	"net/http"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -153,8 +152,7 @@ func TestKilledInEachStage(t *testing.T) {
 		m := x.machine(t, d.url)
 		m.settle = s.settle
 		p, held := s.reach(t, x, m, d)
-		p.signal(os.Kill)
-		<-p.ended
+		p.kill()
 		if held != nil {
 			held.drop()
 		}
@@ -234,8 +232,7 @@ func TestTwoResumesAtOnce(t *testing.T) {
 	m := x.machine(t, bed.URL)
 	p := m.start(x.args("slow-startup", "--param", "seconds=6")...)
 	p.await("WaitingForAgents")
-	p.signal(os.Kill)
-	<-p.ended
+	p.kill()
 	first, second := m.start("resume", "--output", "json"), m.start("resume", "--output", "json")
 	results := []ran{first.wait(), second.wait()}
 	var resumed int

@@ -125,6 +125,15 @@ func (p *process) signal(s os.Signal) {
 	}
 }
 
+// kill kills the process as kill -9 does, and returns when it is no more.
+func (p *process) kill() {
+	p.t.Helper()
+	p.signal(os.Kill)
+	if err := <-p.ended; err == nil {
+		p.t.Fatalf("assay ended by itself before it was killed:\n%s", p.stderr.String())
+	}
+}
+
 // verdicts reads the documents that a run printed: one of run, a list of resume.
 func (r ran) verdicts(t *testing.T) []verdict {
 	t.Helper()

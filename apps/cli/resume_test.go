@@ -158,18 +158,24 @@ func TestResumeNeedsTheRightConnection(t *testing.T) {
 		why    string
 	}{
 		{
-			"another deployment", map[string]string{"CODER_URL": other}, nil,
+			"another deployment",
+			map[string]string{"CODER_URL": other},
+			nil,
 			4, "it runs against " + address + ", not against " + other + ": give --url " + address, "its token is none of this deployment's business",
 		},
 		{"no token", map[string]string{"CODER_SESSION_TOKEN": ""}, nil, 4, "no token: give --token-file", "the state file has none"},
 		{
-			"a password in the address", map[string]string{"CODER_URL": "https://jane:hunter2@other.example.com"}, nil,
+			"a password in the address",
+			map[string]string{"CODER_URL": "https://jane:hunter2@other.example.com"},
+			nil,
 			4, "CODER_URL: ", "it is refused, and not shown",
 		},
 		{"a line end after the address", map[string]string{"CODER_URL": address + "\n"}, nil, 0, "", "it is no difference"},
 		{"no address", map[string]string{"CODER_URL": ""}, nil, 0, "", "the only deployment of the state file is meant"},
 		{
-			"the address by flag", map[string]string{"CODER_URL": other}, []string{"--url", address + "/"},
+			"the address by flag",
+			map[string]string{"CODER_URL": other},
+			[]string{"--url", address + "/"},
 			0, "", "a flag wins over the environment, and a slash is no difference",
 		},
 		{"unknown test", nil, []string{"abc"}, 2, `no test with the ID "abc"`, "a typing mistake must not resume everything"},

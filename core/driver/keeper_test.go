@@ -49,10 +49,10 @@ func (s *leaseStage) process(holder string) (keeper *driver.Keeper, end func()) 
 	return keeper, func() { cancel(); synctest.Wait() }
 }
 
-// killed starts a keeper that nothing renews: its process is no more.
-func (s *leaseStage) killed(holder string, test uuid.UUID) {
+// killed has the process "one" take the test's lease and renew it no more.
+func (s *leaseStage) killed(test uuid.UUID) {
 	s.Helper()
-	keeper, err := driver.NewKeeper(s.leases, s.clock, holder, nil)
+	keeper, err := driver.NewKeeper(s.leases, s.clock, "one", nil)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -120,13 +120,13 @@ func TestTakeOver(t *testing.T) {
 			false, true, "nobody has to be waited for",
 		},
 		{
-			"of a killed process", func(_ *testing.T, s *leaseStage, test uuid.UUID) func() { s.killed("one", test); return func() {} },
+			"of a killed process", func(_ *testing.T, s *leaseStage, test uuid.UUID) func() { s.killed(test); return func() {} },
 			true, true, "nobody renews it",
 		},
 		{
 			"of a process killed long ago",
 			func(_ *testing.T, s *leaseStage, test uuid.UUID) func() {
-				s.killed("one", test)
+				s.killed(test)
 				s.advance(driver.LeaseTime)
 				return func() {}
 			},
@@ -136,7 +136,7 @@ func TestTakeOver(t *testing.T) {
 			"of a clock that was ahead",
 			func(_ *testing.T, s *leaseStage, test uuid.UUID) func() {
 				s.clock.Jump(time.Hour)
-				s.killed("one", test)
+				s.killed(test)
 				s.clock.Jump(-time.Hour)
 				return func() {}
 			},
@@ -185,7 +185,7 @@ func TestTakeOver(t *testing.T) {
 func TestTakeOverEndsWithItsContext(t *testing.T) {
 	withLeases(t, func(t *testing.T, s *leaseStage) {
 		test := uuid.New()
-		s.killed("one", test)
+		s.killed(test)
 		two, end := s.process("two")
 		defer end()
 		ctx, cancel := context.WithCancel(t.Context())

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/assay-dev/assay/core"
 )
 
@@ -86,6 +88,10 @@ func TestDeadlineDuringTheStep(t *testing.T) {
 		{
 			why: "a verdict stands", given: []edit{func(in *Input) { in.Seen.Template.Value.Deprecated = true }},
 			want: "Failed TemplateDeprecated TemplateFailed True/NotCreated after 0s",
+		},
+		{
+			why: "a workspace of ours from a lost record is a fact, and adopted all the same", want: "read attempt ID",
+			given: []edit{seeName(ours()), func(in *Input) { in.Seen.AttemptID = uuid.Nil }},
 		},
 		{why: "what is still to be read is read", given: []edit{func(in *Input) { in.Seen.Name = Result[core.NameLookup]{} }}, want: "read name"},
 	})

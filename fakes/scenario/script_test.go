@@ -8,7 +8,7 @@ import (
 // A mistake in a scenario file must not pass unseen: the story would be another one.
 func TestMistakesAreRefused(t *testing.T) {
 	for _, row := range []struct{ why, text, says string }{
-		{"a misspelt keyword", "cdoer template acme.docker\n", "line 1 (cdoer template acme.docker): unknown keyword"},
+		{"a misspelled keyword", "cdoer template acme.docker\n", "line 1 (cdoer template acme.docker): unknown keyword"},
 		{"a statement before any keyword", "  template acme.docker\n", "unknown keyword"},
 		{"a keyword alone", "# a comment\ncoder\n", "line 2 (coder ): needs words"},
 		{"an event without a time", "at somebody deletes the workspace\n", "is no time"},

@@ -80,7 +80,7 @@ func TestOutages(t *testing.T) {
 		}, []string{"CoderUnavailable", "connection refused"}},
 		{"a proxy's 502 pages for what was made", served(instead(6, isLook, page(502, htmlKind, html))), []string{"CoderUnavailable", "HTTP 502"}},
 		{"a proxy's 404 pages for what was made", served(instead(6, isLook, page(404, htmlKind, html))), []string{"CoderUnavailable", "HTTP 404"}},
-		{"a login page for what was made", served(instead(6, isLook, http.RedirectHandler("/login", 302))), []string{"CoderUnavailable", "HTTP 302"}},
+		{"a login page for what was made", served(instead(6, isLook, http.RedirectHandler("/login", http.StatusFound))), []string{"CoderUnavailable", "HTTP 302"}},
 		{"slow answers", served(slow), nil},
 		{"streams that end at once", served(instead(1<<30, asks("/watch"), http.HandlerFunc(closed))), nil},
 		{"streams that are refused", served(instead(1<<30, asks("/watch"), page(502, htmlKind, html))), nil},
@@ -195,18 +195,24 @@ func TestAnotherDeployment(t *testing.T) {
 		{
 			"and the first one comes back", found,
 			func(tr *trial, swap func()) { tr.alerts[told] = func(*os.Process) { swap() } }, testActive(),
-			0, []string{"PASSED", "ControlPlaneNotReady"}, "",
+			0,
+			[]string{"PASSED", "ControlPlaneNotReady"},
+			"",
 		},
 		{
 			"and stays", found,
 			interrupt, testActive("--cleanup-timeout", "2s"),
-			4, []string{"ControlPlaneNotReady", "ControlPlaneUnavailable", left, "The record of the test is kept"}, "exists",
+			4,
+			[]string{"ControlPlaneNotReady", "ControlPlaneUnavailable", left, "The record of the test is kept"},
+			"exists",
 		},
 		{
 			// The cleanup takes longer than an unanswered create may.
 			"and stays, and the create's answer was lost", lost,
 			interrupt, testActive("--cleanup-timeout", "3s"),
-			4, []string{"ControlPlaneNotReady", "ControlPlaneUnavailable", left, "The record of the test is kept"}, "unknown",
+			4,
+			[]string{"ControlPlaneNotReady", "ControlPlaneUnavailable", left, "The record of the test is kept"},
+			"unknown",
 		},
 	}, func(r row) string { return r.why }, func(t *testing.T, row row) {
 		tr := newTrial(t)

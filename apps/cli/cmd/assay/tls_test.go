@@ -42,14 +42,16 @@ func TestCertificates(t *testing.T) {
 				tr.env["CODER_URL"] = strings.Replace(server.URL, "https://", "http://", 1)
 				return nil
 			},
-			3, []string{"what answers is not Coder: the answer lacks the header X-Coder-Build-Version (HTTP 400)", "check the address"},
+			3,
+			[]string{"what answers is not Coder: the answer lacks the header X-Coder-Build-Version (HTTP 400)", "check the address"},
 		},
 		{
 			"TLS to a port of http", func(tr *trial, _ *httptest.Server) []string {
 				tr.env["CODER_URL"] = strings.Replace(tr.serve(tr.coder()).URL, "http://", "https://", 1)
 				return nil
 			},
-			3, []string{"nothing was started: Coder cannot be reached: http: server gave HTTP response to HTTPS client", "check the address"},
+			3,
+			[]string{"nothing was started: Coder cannot be reached: http: server gave HTTP response to HTTPS client", "check the address"},
 		},
 	}, func(r row) string { return r.why }, func(t *testing.T, row row) {
 		tr := newTrial(t)

@@ -21,10 +21,14 @@ func TestCommand(t *testing.T) {
 		// out and err are patterns of what is printed.
 		out, err string
 	}{
-		{why: "seeds are played and counted", args: []string{"-seeds", "20", "-workers", "1"}, exit: exitHolds,
-			out: `^seeds +20, from 1; again: .*-seeds 20 -from 1\nruns +20 in .* a second\nrequests +\d+ to Coder, in \d+ steps\nfaults +\d+.*\ncrashes +\d+\nviolations +0\n$`},
-		{why: "random seeds say how to play them again", args: []string{"-seeds", "2", "-from", "random"}, exit: exitHolds,
-			out: `^seeds +2, from (\d+); again: go run ./fakes/sim/cmd/sim -seeds 2 -from \d+\n`},
+		{
+			why: "seeds are played and counted", args: []string{"-seeds", "20", "-workers", "1"}, exit: exitHolds,
+			out: `^seeds +20, from 1; again: .*-seeds 20 -from 1\nruns +20 in .* a second\nrequests +\d+ to Coder, in \d+ steps\nfaults +\d+.*\ncrashes +\d+\nviolations +0\n$`,
+		},
+		{
+			why: "random seeds say how to play them again", args: []string{"-seeds", "2", "-from", "random"}, exit: exitHolds,
+			out: `^seeds +2, from (\d+); again: go run ./fakes/sim/cmd/sim -seeds 2 -from \d+\n`,
+		},
 		{why: "results are counted when asked for", args: []string{"-seeds", "20", "-v"}, exit: exitHolds, out: `\d+  Succeeded Deleted`},
 		{why: "a seed is replayed with its trail", args: []string{"-replay", "7"}, exit: exitHolds, out: `seed 7: (.|\n)*00:00.*\n(.|\n)*replay: .* -replay 7\n$`},
 		{why: "help is no error", args: []string{"--help"}, exit: exitHolds, err: `(?s)decided by its seed.*-from seed`},
