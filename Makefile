@@ -22,12 +22,14 @@ CROSS ?= darwin/arm64 windows/amd64
 # Which Go benchmarks `make bench` runs, and what it hands to apps/cli/cmd/bench.
 BENCH ?= .
 BENCH_FLAGS ?= -json bin/bench.json
+# What `make proof` hands to fakes/proof/cmd/proof, for example -quick or -only create.go.
+PROOF_FLAGS ?=
 # How many seeds `make sim` plays.
 SEEDS ?= 100000
 
 .PHONY: help
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## run tests against a simulated Coder; needs nothing but Go
@@ -79,6 +81,14 @@ sim: ## play SEEDS random runs, and crash every scenario at every call; check th
 sim-check: ## play 20,000 fixed seeds, and 2,000 random ones whose first seed it prints
 	$(GO) run ./fakes/sim/cmd/sim -seeds 20000 -from 1
 	$(GO) run ./fakes/sim/cmd/sim -seeds 2000 -from random
+
+.PHONY: proof
+proof: ## change the rules in one place at a time: does a test notice each change?
+	$(GO) run ./fakes/proof/cmd/proof $(PROOF_FLAGS)
+
+.PHONY: proof-check
+proof-check: ## the same for a fixed sample, with the fast tests only
+	$(GO) run ./fakes/proof/cmd/proof -quick -sample 200 -seed 1
 
 .PHONY: bench
 bench: ## the Go benchmarks (BENCH is a pattern), then assay against bare API calls on a real Coder
