@@ -28,29 +28,43 @@ type Files struct {
 // when one begins and ends (nil: none). Several callers at once, in one process
 // or in several, build each program once.
 func Binaries(ctx context.Context, progress io.Writer) (Files, error) {
-	if progress == nil {
-		progress = io.Discard
-	}
-	var files Files
 	postgres, err := findPostgres(os.Getenv, os.DirFS("/"))
 	if err != nil {
 		return Files{}, err
 	}
-	files.Postgres = postgres
-	b := builder{getenv: os.Getenv, progress: progress, build: goBuild}
-	for _, want := range []struct {
-		component component
-		file      *string
-	}{
+	files := Files{Postgres: postgres}
+	err = newBuilder(progress).fill(ctx, []want{
 		{providerComponent, &files.Provider},
 		{tofuComponent, &files.Tofu},
 		{coderComponent, &files.Coder},
-	} {
-		if *want.file, err = b.find(ctx, want.component); err != nil {
-			return Files{}, err
-		}
-	}
-	return files, nil
+	})
+	return files, err
+}
+
+// KubernetesFiles are the programs of a [Kubernetes], as absolute names.
+type KubernetesFiles struct {
+	Etcd              string
+	APIServer         string
+	ControllerManager string
+	Kubectl           string
+}
+
+// KubernetesBinaries does for Kubernetes what [Binaries] does for Coder.
+func KubernetesBinaries(ctx context.Context, progress io.Writer) (KubernetesFiles, error) {
+	var files KubernetesFiles
+	err := newBuilder(progress).fill(ctx, []want{
+		{etcdComponent, &files.Etcd},
+		{apiServerComponent, &files.APIServer},
+		{controllerManagerComponent, &files.ControllerManager},
+		{kubectlComponent, &files.Kubectl},
+	})
+	return files, err
+}
+
+// want is a component and where the name of its program belongs.
+type want struct {
+	component component
+	file      *string
 }
 
 // builder finds or makes one component's file.
@@ -60,6 +74,28 @@ type builder struct {
 	// build makes the component's program at the file named target. It may
 	// use the folder of that file for itself.
 	build func(ctx context.Context, c component, target string) error
+}
+
+func newBuilder(progress io.Writer) builder {
+	if progress == nil {
+		progress = io.Discard
+	}
+	return builder{getenv: os.Getenv, progress: progress, build: goBuild}
+}
+
+// fill finds one component after the other, and leaves alone what has a file.
+func (b builder) fill(ctx context.Context, wants []want) error {
+	for _, w := range wants {
+		if *w.file != "" {
+			continue
+		}
+		file, err := b.find(ctx, w.component)
+		if err != nil {
+			return err
+		}
+		*w.file = file
+	}
+	return nil
 }
 
 func (b builder) find(ctx context.Context, c component) (string, error) {
@@ -133,7 +169,7 @@ func goBuild(ctx context.Context, c component, target string) error {
 		return err
 	}
 	for _, name := range []string{"go.mod", "go.sum"} {
-		text, err := os.ReadFile(filepath.Join(source, "pins", c.name, name))
+		text, err := os.ReadFile(filepath.Join(source, "pins", c.pin, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(module, name), text, 0o644)
 		}

@@ -2,7 +2,6 @@ package testbed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,29 +11,18 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/assay-dev/assay/adapters/testbed/internal/supervise"
-)
-
-const (
-	coderWait  = 2 * time.Minute
-	coderPause = 50 * time.Millisecond
-	// coderStop is how long Coder may take to end its provisioners.
-	coderStop = 20 * time.Second
 )
 
 // externalAuthID is the one external authentication that the deployment
 // offers. Nothing answers behind it: no user can ever have it.
 const externalAuthID = "assay"
 
-// coderServer is the server's process and what it takes to start it again.
+// coderServer is the server and its address.
 type coderServer struct {
-	supervisor *supervise.Supervisor
-	spec       supervise.Spec
-	url        string
-	process    *supervise.Process
+	server
+	url string
 }
 
 // layCoder prepares the server's folders, its PATH with terraform and coder in
@@ -60,7 +48,9 @@ func layCoder(ctx context.Context, s *supervise.Supervisor, files Files, databas
 	if err != nil {
 		return nil, err
 	}
-	c := &coderServer{supervisor: s, url: "http://" + address}
+	c := &coderServer{url: "http://" + address}
+	c.supervisor = s
+	c.ready = func(ctx context.Context) bool { return answers(ctx, http.DefaultClient, c.url+"/api/v2/buildinfo") }
 	c.spec = supervise.Spec{
 		Name: "coder", Path: files.Coder, Args: []string{"server"}, Dir: at("home"),
 		Env: []string{
@@ -141,65 +131,4 @@ func freeAddress(ctx context.Context) (string, error) {
 	}
 	defer listener.Close()
 	return listener.Addr().String(), nil
-}
-
-// start runs the server and returns once its API answers.
-func (c *coderServer) start(ctx context.Context) error {
-	process, err := c.supervisor.Start(c.spec)
-	if err != nil {
-		return err
-	}
-	c.process = process
-	ctx, cancel := context.WithTimeout(ctx, coderWait)
-	defer cancel()
-	tick := time.NewTicker(coderPause)
-	defer tick.Stop()
-	for !answers(ctx, c.url+"/api/v2/buildinfo") {
-		select {
-		case <-process.Ended():
-			return fmt.Errorf("coder ended: %w: %s", endOf(process), c.supervisor.LogTail("coder", 4000))
-		case <-ctx.Done():
-			return fmt.Errorf("wait for coder: %w: %s", ctx.Err(), c.supervisor.LogTail("coder", 4000))
-		case <-tick.C:
-		}
-	}
-	return nil
-}
-
-func answers(ctx context.Context, url string) bool {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return false
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false
-	}
-	response.Body.Close()
-	return response.StatusCode == http.StatusOK
-}
-
-// stop interrupts the server, which makes it cancel what it builds, and kills
-// it if that takes too long.
-func (c *coderServer) stop(ctx context.Context) error {
-	if c.process == nil {
-		return errors.New("coder is not running")
-	}
-	for _, try := range []struct {
-		signal syscall.Signal
-		wait   time.Duration
-	}{{syscall.SIGINT, coderStop}, {syscall.SIGKILL, coderStop}} {
-		if err := c.process.Signal(try.signal); err != nil {
-			return fmt.Errorf("stop coder: %w", err)
-		}
-		select {
-		case <-c.process.Ended():
-			c.process = nil
-			return nil
-		case <-ctx.Done():
-			return fmt.Errorf("stop coder: %w", ctx.Err())
-		case <-time.After(try.wait):
-		}
-	}
-	return errors.New("stop coder: it does not end")
 }

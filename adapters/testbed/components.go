@@ -10,8 +10,10 @@ import (
 
 // component is a program that is built from a Go module.
 type component struct {
-	// name is the folder of its pin below pins, and the file's name.
+	// name is the file's name.
 	name string
+	// pin is the folder of its module below pins.
+	pin string
 	// version is the version that the pin requires of module.
 	module, version string
 	// pkg is the main package.
@@ -30,25 +32,48 @@ type component struct {
 // build without one for a development build and switches experiments on.
 var (
 	coderComponent = component{
-		name: "coder", module: "github.com/coder/coder/v2", version: "v2.36.1",
+		name: "coder", pin: "coder", module: "github.com/coder/coder/v2", version: "v2.36.1",
 		pkg: "github.com/coder/coder/v2/cmd/coder",
 		ldflags: "-s -w -X github.com/coder/coder/v2/buildinfo.tag=2.36.1" +
 			" -X github.com/coder/coder/v2/buildinfo.agpl=true",
 		variable: "ASSAY_TESTBED_CODER", takes: "about 5 minutes",
 	}
 	tofuComponent = component{
-		name: "tofu", module: "github.com/opentofu/opentofu", version: "v1.12.6",
+		name: "tofu", pin: "tofu", module: "github.com/opentofu/opentofu", version: "v1.12.6",
 		pkg:      "github.com/opentofu/opentofu/cmd/tofu",
 		ldflags:  "-s -w -X github.com/opentofu/opentofu/version.dev=no",
 		variable: "ASSAY_TESTBED_TOFU", takes: "about 3 minutes",
 	}
 	providerComponent = component{
-		name: "provider", module: "github.com/coder/terraform-provider-coder/v2", version: "v2.19.0",
+		name: "provider", pin: "provider", module: "github.com/coder/terraform-provider-coder/v2", version: "v2.19.0",
 		pkg:      "github.com/coder/terraform-provider-coder/v2",
 		ldflags:  "-s -w",
 		variable: "ASSAY_TESTBED_PROVIDER", takes: "about 1 minute",
 	}
+
+	etcdComponent = component{
+		name: "etcd", pin: "etcd", module: "go.etcd.io/etcd/server/v3", version: "v3.7.3",
+		pkg:      "go.etcd.io/etcd/server/v3",
+		ldflags:  "-s -w",
+		variable: "ASSAY_TESTBED_ETCD", takes: "about 1 minute",
+	}
+	apiServerComponent         = kubernetesComponent("kube-apiserver", "ASSAY_TESTBED_KUBE_APISERVER", "about 5 minutes")
+	controllerManagerComponent = kubernetesComponent("kube-controller-manager", "ASSAY_TESTBED_KUBE_CONTROLLER_MANAGER", "about 2 minutes")
+	kubectlComponent           = kubernetesComponent("kubectl", "ASSAY_TESTBED_KUBECTL", "about 1 minute")
 )
+
+// kubernetesComponent is a program of Kubernetes. They share a pin, and most of
+// the packages that they are built from: the first one takes longest.
+func kubernetesComponent(name, variable, takes string) component {
+	return component{
+		name: name, pin: "kubernetes", module: "k8s.io/kubernetes", version: "v1.37.2",
+		pkg: "k8s.io/kubernetes/cmd/" + name,
+		ldflags: "-s -w -X k8s.io/component-base/version.gitVersion=v1.37.2" +
+			" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=37" +
+			" -X k8s.io/component-base/version.gitTreeState=clean",
+		variable: variable, takes: takes,
+	}
+}
 
 // override is the file that the environment names for a component, or empty.
 // A name that leads nowhere is an error rather than a reason to build.

@@ -4,13 +4,17 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/mod/modfile"
 )
 
-var allComponents = []component{coderComponent, tofuComponent, providerComponent}
+var allComponents = []component{
+	coderComponent, tofuComponent, providerComponent,
+	etcdComponent, apiServerComponent, controllerManagerComponent, kubectlComponent,
+}
 
 // env is a lookup in a fixed environment.
 func env(pairs map[string]string) func(string) string {
@@ -20,15 +24,7 @@ func env(pairs map[string]string) func(string) string {
 func TestPinsAgreeWithTheComponents(t *testing.T) {
 	for _, c := range allComponents {
 		t.Run(c.name, func(t *testing.T) {
-			file := filepath.Join("pins", c.name, "go.mod")
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pin, err := modfile.Parse(file, text, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			pin := readPin(t, c)
 			var version string
 			for _, r := range pin.Require {
 				if r.Mod.Path == c.module {
@@ -41,17 +37,63 @@ func TestPinsAgreeWithTheComponents(t *testing.T) {
 			if !strings.HasPrefix(c.pkg, c.module) {
 				t.Errorf("package %s is not in module %s", c.pkg, c.module)
 			}
-			if len(pin.Tool) != 1 || pin.Tool[0].Path != c.pkg {
-				t.Errorf("the pin's tool is %v, want %s", pin.Tool, c.pkg)
+			if !slices.ContainsFunc(pin.Tool, func(tool *modfile.Tool) bool { return tool.Path == c.pkg }) {
+				t.Errorf("the pin's tools lack %s", c.pkg)
 			}
 		})
 	}
 }
 
-func TestCoderReportsItsVersion(t *testing.T) {
-	want := "buildinfo.tag=" + strings.TrimPrefix(coderComponent.version, "v") + " "
-	if !strings.Contains(coderComponent.ldflags, want) {
-		t.Errorf("linker flags %q lack %q", coderComponent.ldflags, want)
+func readPin(t *testing.T, c component) *modfile.File {
+	t.Helper()
+	file := filepath.Join("pins", c.pin, "go.mod")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pin, err := modfile.Parse(file, text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pin
+}
+
+// Kubernetes v1.X.Y is built from libraries that are published as v0.X.Y.
+func TestKubernetesIsOfOneVersion(t *testing.T) {
+	want := strings.Replace(apiServerComponent.version, "v1.", "v0.", 1)
+	pin := readPin(t, apiServerComponent)
+	if len(pin.Replace) == 0 {
+		t.Fatal("the pin replaces nothing")
+	}
+	for _, r := range pin.Replace {
+		if r.New.Path != r.Old.Path || r.New.Version != want {
+			t.Errorf("%s is replaced by %s %s, want %s", r.Old.Path, r.New.Path, r.New.Version, want)
+		}
+	}
+}
+
+func TestComponentsShareNoFile(t *testing.T) {
+	names, variables := map[string]bool{}, map[string]bool{}
+	for _, c := range allComponents {
+		if names[c.name] || variables[c.variable] {
+			t.Errorf("%s has the name or the variable %s of another component", c, c.variable)
+		}
+		names[c.name], variables[c.variable] = true, true
+	}
+}
+
+func TestProgramsReportTheirVersions(t *testing.T) {
+	for _, row := range []struct {
+		component component
+		want      string
+	}{
+		{coderComponent, "buildinfo.tag=" + strings.TrimPrefix(coderComponent.version, "v") + " "},
+		{apiServerComponent, "version.gitVersion=" + apiServerComponent.version + " "},
+		{apiServerComponent, "version.gitMinor=" + strings.Split(apiServerComponent.version, ".")[1] + " "},
+	} {
+		if !strings.Contains(row.component.ldflags, row.want) {
+			t.Errorf("%s: linker flags %q lack %q", row.component, row.component.ldflags, row.want)
+		}
 	}
 }
 

@@ -22,13 +22,15 @@ import (
 // patience bounds waits for real components; no test measures it.
 const patience = 10 * time.Minute
 
-// parentVariable makes this test program run a bed, say where its files are,
-// and wait to be killed.
+// parentVariable makes this test program run what it names, say where its
+// files are, and wait to be killed.
 const parentVariable = "ASSAY_TEST_BED_PARENT"
 
+var parents = map[string]func() error{"coder": beParent, "kubernetes": beKubernetesParent}
+
 func TestMain(m *testing.M) {
-	if os.Getenv(parentVariable) != "" {
-		if err := beParent(); err != nil {
+	if be := parents[os.Getenv(parentVariable)]; be != nil {
+		if err := be(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -309,12 +311,19 @@ func TestCloseLeavesNothing(t *testing.T) {
 // The same when the program that runs the bed is killed.
 func TestKillLeavesNothing(t *testing.T) {
 	skipUnlessE2E(t)
+	assertNothingLeft(t, killParent(t, "coder"))
+}
+
+// killParent kills a program that runs something, and returns the folder of
+// that.
+func killParent(t *testing.T, what string) string {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	parent := exec.Command(self)
-	parent.Env = append(os.Environ(), parentVariable+"=1")
+	parent.Env = append(os.Environ(), parentVariable+"="+what)
 	parent.Stderr = os.Stderr
 	stdout, err := parent.StdoutPipe()
 	if err != nil {
@@ -331,7 +340,7 @@ func TestKillLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = parent.Wait()
-	assertNothingLeft(t, lines.Text())
+	return lines.Text()
 }
 
 func beParent() error {

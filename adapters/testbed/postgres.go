@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
-	"time"
 
 	"github.com/assay-dev/assay/adapters/testbed/internal/supervise"
 )
@@ -76,15 +75,10 @@ func hasPostgres(root fs.FS, folder string) bool {
 // postgres is a running server. It listens on a Unix socket in a folder that
 // only its own user and root may enter, and trusts whoever reaches that.
 type postgres struct {
-	process *supervise.Process
 	sockets string
 }
 
-const (
-	postgresSuperuser = "postgres"
-	postgresWait      = time.Minute
-	postgresPause     = 20 * time.Millisecond
-)
+const postgresSuperuser = "postgres"
 
 // startPostgres makes a cluster below the supervisor's folder and starts it.
 // It gives up safety for speed: the data is thrown away with the bed.
@@ -114,7 +108,7 @@ func startPostgres(ctx context.Context, s *supervise.Supervisor, programs string
 	if err != nil {
 		return nil, fmt.Errorf("make a PostgreSQL cluster: %w", err)
 	}
-	process, err := s.Start(supervise.Spec{
+	cluster := server{supervisor: s, spec: supervise.Spec{
 		Name: "postgres", Path: filepath.Join(programs, "postgres"), Dir: home, User: account, Env: environment,
 		Args: []string{
 			"-D", data, "-k", home, "-c", "listen_addresses=", "-c", "max_connections=300",
@@ -123,38 +117,21 @@ func startPostgres(ctx context.Context, s *supervise.Supervisor, programs string
 		// A killed server leaves shared memory in the kernel; this signal
 		// makes it drop everything at once but that.
 		StopSignal: syscall.SIGQUIT,
-	})
-	if err != nil {
+	}}
+	lockFile := filepath.Join(data, "postmaster.pid")
+	cluster.ready = func(context.Context) bool { return acceptsConnections(lockFile) }
+	if err := cluster.start(ctx); err != nil {
 		return nil, err
 	}
-	p := &postgres{process: process, sockets: home}
-	if err := p.awaitReady(ctx, filepath.Join(data, "postmaster.pid")); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, s.LogTail("postgres", 2000))
-	}
-	return p, nil
+	return &postgres{sockets: home}, nil
 }
 
-// awaitReady waits for the eighth line of the server's lock file, which is how
-// pg_ctl learns that connections are accepted.
-func (p *postgres) awaitReady(ctx context.Context, lockFile string) error {
-	ctx, cancel := context.WithTimeout(ctx, postgresWait)
-	defer cancel()
-	tick := time.NewTicker(postgresPause)
-	defer tick.Stop()
-	for {
-		text, _ := os.ReadFile(lockFile)
-		lines := bytes.Split(text, []byte("\n"))
-		if len(lines) >= 8 && string(bytes.TrimSpace(lines[7])) == "ready" {
-			return nil
-		}
-		select {
-		case <-p.process.Ended():
-			return fmt.Errorf("PostgreSQL ended: %w", endOf(p.process))
-		case <-ctx.Done():
-			return fmt.Errorf("wait for PostgreSQL: %w", ctx.Err())
-		case <-tick.C:
-		}
-	}
+// acceptsConnections reads the eighth line of the server's lock file, which is
+// how pg_ctl learns the same.
+func acceptsConnections(lockFile string) bool {
+	text, _ := os.ReadFile(lockFile)
+	lines := bytes.Split(text, []byte("\n"))
+	return len(lines) >= 8 && string(bytes.TrimSpace(lines[7])) == "ready"
 }
 
 // url is the connection string of a database.
@@ -183,12 +160,4 @@ func unprivileged(uid int, lookup func(string) (*user.User, error)) (*supervise.
 		}
 	}
 	return nil, errors.New("PostgreSQL refuses to run as root, and there is neither a user postgres nor nobody")
-}
-
-// endOf is the error of a process that was not expected to end.
-func endOf(p *supervise.Process) error {
-	if p.Err() != nil {
-		return p.Err()
-	}
-	return errors.New("exit status 0")
 }

@@ -49,9 +49,56 @@ func RequireOwn(t testing.TB) *Bed {
 	return bed
 }
 
+// sharedKubernetes is the cluster of this process.
+var sharedKubernetes = sync.OnceValues(func() (*Kubernetes, error) {
+	if kubeconfig := os.Getenv("ASSAY_TESTBED_KUBECONFIG"); kubeconfig != "" {
+		return AttachKubernetes(kubeconfig, os.Stderr)
+	}
+	return StartKubernetes(context.Background(), kubernetesOfTests())
+})
+
+// RequireKubernetes returns the cluster that all tests of the process share,
+// with a controller manager: the running one that the environment names, else
+// one that the first caller starts. It ends with the process. Tests that share
+// a cluster keep apart by namespaces that they choose ([UniqueName]).
+//
+// The test is skipped unless ASSAY_E2E is 1, and fails if no cluster can be
+// had.
+func RequireKubernetes(t testing.TB) *Kubernetes {
+	t.Helper()
+	skipUnlessE2E(t)
+	k, err := sharedKubernetes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// RequireOwnKubernetes starts a cluster for this test alone, which may stop
+// the API server without disturbing others, and closes it with the test.
+// Otherwise it is [RequireKubernetes].
+func RequireOwnKubernetes(t testing.TB) *Kubernetes {
+	t.Helper()
+	skipUnlessE2E(t)
+	k, err := StartKubernetes(t.Context(), kubernetesOfTests())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := k.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return k
+}
+
+func kubernetesOfTests() KubernetesOptions {
+	return KubernetesOptions{Log: os.Stderr, WithControllerManager: true}
+}
+
 func skipUnlessE2E(t testing.TB) {
 	t.Helper()
 	if os.Getenv("ASSAY_E2E") != "1" {
-		t.Skip("needs a real Coder server: set ASSAY_E2E=1 (the first run builds for about 10 minutes)")
+		t.Skip("needs real components: set ASSAY_E2E=1 (the first run builds for about 10 minutes)")
 	}
 }

@@ -14,6 +14,8 @@ func TestWrongUsage(t *testing.T) {
 		{"no command", nil},
 		{"an unknown command", []string{"down"}},
 		{"a command too many", []string{"build", "up"}},
+		{"an unknown flag", []string{"up", "-nomad"}},
+		{"a flag of another command", []string{"build", "-kubernetes"}},
 	} {
 		t.Run(row.reason, func(t *testing.T) {
 			var out bytes.Buffer
