@@ -16,7 +16,7 @@ E2E_FLAGS ?= -race -short -count=1 -timeout 30m -p 1
 # Where the runner of the scenario files and its -update flag live.
 SCENARIO_PACKAGES ?= ./fakes/scenario/...
 # The tools of .tools/go.mod that go:generate lines call by name.
-GENERATORS ?= moq
+GENERATORS ?= moq controller-gen
 # What `make cross` builds the CLI for, without cgo.
 CROSS ?= darwin/arm64 windows/amd64
 # Which Go benchmarks `make bench` runs, and what it hands to apps/cli/cmd/bench.

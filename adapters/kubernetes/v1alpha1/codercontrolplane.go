@@ -1,0 +1,260 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// CoderControlPlane is a Coder deployment that tests run against: one that the operator runs in this namespace, or
+// one that somebody else runs.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=ccp,categories=coder
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.url`
+// +kubebuilder:printcolumn:name="Access",type=boolean,JSONPath=`.status.operatorAccessReady`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type CoderControlPlane struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Which deployment it is, and what tests may do there.
+	//
+	// +optional
+	// +kubebuilder:default={}
+	Spec CoderControlPlaneSpec `json:"spec,omitzero"`
+	// How the deployment is. Only the operator writes it.
+	//
+	// +optional
+	Status CoderControlPlaneStatus `json:"status,omitzero"`
+}
+
+// CoderControlPlaneList is a list of control planes.
+//
+// +kubebuilder:object:root=true
+type CoderControlPlaneList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []CoderControlPlane `json:"items"`
+}
+
+// CoderControlPlaneSpec says which deployment it is. With external nothing is deployed, and the fields of a managed
+// deployment mean nothing.
+type CoderControlPlaneSpec struct {
+	// A deployment that somebody else runs. Without it the operator runs one in this namespace.
+	//
+	// +optional
+	External *ExternalControlPlane `json:"external,omitempty"`
+	// How the operator gets into Coder.
+	//
+	// +optional
+	OperatorAccess OperatorAccess `json:"operatorAccess,omitzero"`
+	// What tests may do. Changing it never restarts Coder.
+	//
+	// +optional
+	TemplateTests TemplateTestPolicy `json:"templateTests,omitzero"`
+
+	// Image of a managed deployment.
+	//
+	// +optional
+	// +kubebuilder:default="ghcr.io/coder/coder:latest"
+	// +kubebuilder:validation:MinLength=1
+	Image string `json:"image,omitempty"`
+	// Number of its pods.
+	//
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=0
+	Replicas *int32 `json:"replicas,omitempty"`
+	// Its Service.
+	//
+	// +optional
+	// +kubebuilder:default={}
+	Service ControlPlaneService `json:"service,omitzero"`
+	// Further arguments of "coder server".
+	//
+	// +optional
+	// +listType=atomic
+	ExtraArgs []string `json:"extraArgs,omitempty"`
+	// Further environment, for example CODER_PG_CONNECTION_URL from a Secret.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	ExtraEnv []corev1.EnvVar `json:"extraEnv,omitempty"`
+	// Further environment from whole ConfigMaps and Secrets.
+	//
+	// +optional
+	// +listType=atomic
+	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
+	// +optional
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+	// Security context of the container.
+	//
+	// +optional
+	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
+	// Security context of the pods.
+	//
+	// +optional
+	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
+	// +optional
+	ReadinessProbe *corev1.Probe `json:"readinessProbe,omitempty"`
+	// +optional
+	LivenessProbe *corev1.Probe `json:"livenessProbe,omitempty"`
+	// +optional
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// +optional
+	// +listType=atomic
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// +optional
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+	// +optional
+	TLS ControlPlaneTLS `json:"tls,omitzero"`
+	// Further volumes of the pods.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Volumes []corev1.Volume `json:"volumes,omitempty"`
+	// Where they are mounted in the container.
+	//
+	// +optional
+	// +listType=atomic
+	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
+}
+
+// ExternalControlPlane is a deployment that somebody else runs.
+type ExternalControlPlane struct {
+	// Address of the deployment, for example "https://coder.example.com". A path is kept.
+	//
+	// +required
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHost() != ''",message="must be an http or https URL with a host"
+	URL string `json:"url"`
+	// Certificate authorities that are trusted for it: a key of a Secret in this namespace, in PEM. Without it those of
+	// the operator's image are.
+	//
+	// +optional
+	CASecretRef *SecretKeyReference `json:"caSecretRef,omitempty"`
+	// The name that its certificate is for, where that is not the URL's host.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	ServerName string `json:"serverName,omitempty"`
+}
+
+// OperatorAccess says how the operator gets into Coder.
+type OperatorAccess struct {
+	// The session token of the operator user: a key of a Secret in this namespace. Without it the operator makes the first
+	// user of a managed deployment that has none yet, and keeps the token in a Secret that the control plane owns.
+	//
+	// +optional
+	TokenSecretRef *SecretKeyReference `json:"tokenSecretRef,omitempty"`
+}
+
+// SecretKeyReference names a key of a Secret in the same namespace.
+type SecretKeyReference struct {
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+	// +optional
+	// +kubebuilder:default=token
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Key string `json:"key,omitempty"`
+}
+
+// TemplateTestPolicy is what the people who run the deployment allow tests (lifecycle section 1).
+type TemplateTestPolicy struct {
+	// ID of the Coder user that owns the workspaces of tests: a plain member that is used for nothing else, because each
+	// start build hands its session token to the template's Terraform.
+	//
+	// +optional
+	OwnerUserID string `json:"ownerUserID,omitempty"`
+	// Lets tests keep their workspace with the annotation coder.com/deletion-policy=retain.
+	//
+	// +optional
+	AllowRetain bool `json:"allowRetain,omitempty"`
+	// Allows an owner with more roles than a plain member's.
+	//
+	// +optional
+	AllowPrivilegedOwner bool `json:"allowPrivilegedOwner,omitempty"`
+	// Allows an owner that is a person, who logs in by OIDC or GitHub.
+	//
+	// +optional
+	AllowPersonalOwner bool `json:"allowPersonalOwner,omitempty"`
+}
+
+// ControlPlaneService is the Service of a managed deployment.
+type ControlPlaneService struct {
+	// +optional
+	// +kubebuilder:default=ClusterIP
+	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
+	Type corev1.ServiceType `json:"type,omitempty"`
+	// +optional
+	// +kubebuilder:default=80
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port,omitempty"`
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// ControlPlaneTLS makes a managed deployment serve HTTPS.
+type ControlPlaneTLS struct {
+	// Secrets of the type kubernetes.io/tls with its certificates. The first one is for the access URL.
+	//
+	// +optional
+	// +listType=atomic
+	SecretNames []string `json:"secretNames,omitempty"`
+}
+
+// ControlPlanePhase says whether a control plane can be used.
+type ControlPlanePhase string
+
+// The phases of a control plane.
+const (
+	ControlPlanePending ControlPlanePhase = "Pending"
+	ControlPlaneReady   ControlPlanePhase = "Ready"
+)
+
+// CoderControlPlaneStatus says how a deployment is.
+type CoderControlPlaneStatus struct {
+	// The generation of the spec that the status speaks of.
+	//
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// Pods of a managed deployment that are ready.
+	//
+	// +optional
+	ReadyReplicas int32 `json:"readyReplicas,omitempty"`
+	// Where tests reach Coder.
+	//
+	// +optional
+	URL string `json:"url,omitempty"`
+	// Ready once Coder can be reached.
+	//
+	// +optional
+	// +kubebuilder:validation:Enum=Pending;Ready
+	Phase ControlPlanePhase `json:"phase,omitempty"`
+	// The operator's token works.
+	//
+	// +optional
+	OperatorAccessReady bool `json:"operatorAccessReady,omitempty"`
+	// The Secret that holds the operator's token.
+	//
+	// +optional
+	OperatorTokenSecretRef *SecretKeyReference `json:"operatorTokenSecretRef,omitempty"`
+	// Available, OperatorAccess, Reconciling and Stalled.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
