@@ -1,0 +1,211 @@
+package operator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/fx"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/assay-dev/assay/adapters/kubernetes/v1alpha1"
+	"github.com/assay-dev/assay/core"
+	"github.com/assay-dev/assay/core/lifecycle"
+	"github.com/assay-dev/assay/fakes/clock"
+	"github.com/assay-dev/assay/fakes/runner"
+)
+
+func TestGraphIsComplete(t *testing.T) {
+	var m manager.Manager
+	env := Env{Clock: clock.New(time.Time{}), Random: strings.NewReader(""), Dial: runner.NewDirectory().Dial, Stderr: &bytes.Buffer{}}
+	if err := fx.ValidateApp(graph(env, Options{}, &rest.Config{}), fx.Populate(&m)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for _, row := range []struct {
+		why    string
+		args   []string
+		code   int
+		stderr string
+	}{
+		{"no workers, no work", []string{"--workers", "0"}, exitUsage, "--workers: 0: must be 1 to 1000"},
+		{"an unknown format", []string{"--log-format", "xml"}, exitUsage, `--log-format: "xml": must be json or text`},
+		{"an unknown level", []string{"--log-level", "loud"}, exitUsage, `--log-level: "loud": must be debug, info, warn or error`},
+		{"a namespace without a name", []string{"--namespaces", "a,"}, exitUsage, "--namespaces: a name is empty"},
+		{"an argument", []string{"run"}, exitUsage, "--help"},
+		{"no API server", nil, exitFailed, "give --kubeconfig"},
+	} {
+		var stdout, stderr bytes.Buffer
+		env := Env{
+			Args: row.args, Stdout: &stdout, Stderr: &stderr,
+			Config: func(string) (*rest.Config, error) { return nil, errors.New("no configuration has been provided") },
+		}
+		if code := Run(t.Context(), env); code != row.code || !strings.Contains(stderr.String(), row.stderr) {
+			t.Errorf("%s: exit code %d, %q; want %d, %q", row.why, code, stderr.String(), row.code, row.stderr)
+		}
+	}
+	var stdout bytes.Buffer
+	if code := Run(t.Context(), Env{Args: []string{"--help"}, Stdout: &stdout}); code != exitOK || !strings.Contains(stdout.String(), "--leader-elect") {
+		t.Errorf("--help: exit code %d, %q", code, stdout.String())
+	}
+}
+
+func TestTurns(t *testing.T) {
+	turns := newTurns(3)
+	first, ok := turns.take("slow")
+	if !ok {
+		t.Fatal("the first turn is refused")
+	}
+	if _, ok := turns.take("slow"); !ok {
+		t.Error("a plane may have all workers but one")
+	}
+	if _, ok := turns.take("slow"); ok {
+		t.Error("a plane took every worker: another one's tests would wait for it")
+	}
+	if _, ok := turns.take("other"); !ok {
+		t.Error("another plane is refused")
+	}
+	first()
+	if _, ok := turns.take("slow"); !ok {
+		t.Error("a turn that ended is not given again")
+	}
+	if _, ok := newTurns(1).take("only"); !ok {
+		t.Error("a single worker must work")
+	}
+}
+
+// fakeEngine streams what a test sends.
+type fakeEngine struct {
+	opened int
+	stream chan core.Workspace
+}
+
+func (*fakeEngine) Step(context.Context, uuid.UUID, *core.Workspace) (lifecycle.Next, error) {
+	return lifecycle.Next{}, nil
+}
+
+func (e *fakeEngine) WatchWorkspace(ctx context.Context, _ string, _ uuid.UUID, on func(core.Workspace)) error {
+	e.opened++
+	stream := e.stream
+	for {
+		select {
+		case workspace, ok := <-stream:
+			if !ok {
+				return errors.New("the stream broke")
+			}
+			on(workspace)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func TestStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		virtual := clock.New(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+		engine := &fakeEngine{stream: make(chan core.Workspace)}
+		test, workspace := types.NamespacedName{Namespace: "team", Name: "nightly"}, uuid.New()
+		wakes := 0
+		s := newStreams(engine, virtual, slog.New(slog.DiscardHandler), func(types.NamespacedName) { wakes++ })
+		defer s.close()
+
+		s.follow(test, "team/main", workspace)
+		s.follow(test, "team/main", workspace)
+		synctest.Wait()
+		if engine.opened != 1 {
+			t.Fatalf("%d streams were opened, want the one that stays open", engine.opened)
+		}
+		for _, name := range []string{"older", "newest"} {
+			engine.stream <- core.Workspace{Name: name}
+			synctest.Wait()
+		}
+		if wakes != 1 {
+			t.Errorf("woken %d times, want once: a test that is awake need not be woken", wakes)
+		}
+		if seen := s.take(test); seen == nil || seen.Name != "newest" {
+			t.Errorf("the step saw %v, want the newest event", seen)
+		}
+		if seen := s.take(test); seen != nil {
+			t.Errorf("an event is taken twice: %v", seen)
+		}
+
+		close(engine.stream)
+		synctest.Wait()
+		engine.stream = make(chan core.Workspace)
+		virtual.Advance(firstPause - 1)
+		synctest.Wait()
+		if engine.opened != 1 {
+			t.Error("a broken stream is opened again without a pause")
+		}
+		virtual.Advance(1)
+		synctest.Wait()
+		if engine.opened != 2 {
+			t.Errorf("%d streams after the pause, want 2", engine.opened)
+		}
+
+		s.follow(test, "team/main", uuid.Nil)
+		synctest.Wait()
+		if s.take(test) != nil || len(s.byTest) != 0 {
+			t.Error("a test without a workspace is still followed")
+		}
+		s.end(test)
+	})
+}
+
+func TestOnlyChangesThatMatterWake(t *testing.T) {
+	base := func() *v1alpha1.CoderControlPlane {
+		return &v1alpha1.CoderControlPlane{
+			ObjectMeta: metav1.ObjectMeta{Generation: 1, ResourceVersion: "1"},
+			Status:     v1alpha1.CoderControlPlaneStatus{URL: "https://coder", OperatorAccessReady: true},
+		}
+	}
+	for _, row := range []struct {
+		why    string
+		change func(plane *v1alpha1.CoderControlPlane)
+		wakes  bool
+	}{
+		{"a pod more or less", func(p *v1alpha1.CoderControlPlane) { p.Status.ReadyReplicas = 3 }, false},
+		{"a label", func(p *v1alpha1.CoderControlPlane) { p.Labels = map[string]string{"a": "b"} }, false},
+		{"the spec", func(p *v1alpha1.CoderControlPlane) { p.Generation = 2 }, true},
+		{"another address", func(p *v1alpha1.CoderControlPlane) { p.Status.URL = "https://other" }, true},
+		{"access", func(p *v1alpha1.CoderControlPlane) { p.Status.OperatorAccessReady = false }, true},
+		{"another token", func(p *v1alpha1.CoderControlPlane) {
+			p.Status.OperatorTokenSecretRef = &v1alpha1.SecretKeyReference{Name: "new", Key: "token"}
+		}, true},
+		{"its end", func(p *v1alpha1.CoderControlPlane) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, true},
+	} {
+		after := base()
+		row.change(after)
+		if got := connectionChanged().Update(event.UpdateEvent{ObjectOld: base(), ObjectNew: after}); got != row.wakes {
+			t.Errorf("%s wakes: %v, want %v", row.why, got, row.wakes)
+		}
+	}
+}
+
+func TestSecretsOfAControlPlane(t *testing.T) {
+	plane := &v1alpha1.CoderControlPlane{
+		Spec: v1alpha1.CoderControlPlaneSpec{
+			External:       &v1alpha1.ExternalControlPlane{CASecretRef: &v1alpha1.SecretKeyReference{Name: "ca"}},
+			OperatorAccess: v1alpha1.OperatorAccess{TokenSecretRef: &v1alpha1.SecretKeyReference{Name: "token"}},
+		},
+		Status: v1alpha1.CoderControlPlaneStatus{OperatorTokenSecretRef: &v1alpha1.SecretKeyReference{Name: "made"}},
+	}
+	if got := strings.Join(secretsOf(plane), " "); got != "token made ca" {
+		t.Errorf("its secrets are %q", got)
+	}
+	if got := secretsOf(&v1alpha1.CoderControlPlane{}); len(got) != 0 {
+		t.Errorf("a control plane without secrets has %v", got)
+	}
+}
