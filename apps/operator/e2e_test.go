@@ -324,9 +324,10 @@ func TestExpires(t *testing.T) {
 // TestLeaderIsKilledInEachStage has a standby take over from a leader that was killed.
 func TestLeaderIsKilledInEachStage(t *testing.T) {
 	bed := testbed.Require(t)
+	const seconds = "  parameters: [{name: seconds, value: \"6\"}]\n"
 	for _, row := range []struct{ name, template, more, at, phase, reason string }{
-		{"building", "slow-build", "", "WaitingForBuild", "Succeeded", "Succeeded"},
-		{"agents starting", "slow-startup", "", "WaitingForAgents", "Succeeded", "Succeeded"},
+		{"building", "slow-build", seconds, "WaitingForBuild", "Succeeded", "Succeeded"},
+		{"agents starting", "slow-startup", seconds, "WaitingForAgents", "Succeeded", "Succeeded"},
 		{"cleaning up", "startup-fails", "", "AgentStartError", "Failed", "AgentStartError"},
 	} {
 		t.Run(strings.ReplaceAll(row.name, " ", "-"), func(t *testing.T) {
@@ -335,11 +336,7 @@ func TestLeaderIsKilledInEachStage(t *testing.T) {
 			})
 			s.controlPlane()
 			leader := s.operate()
-			more := "  parameters: [{name: seconds, value: \"6\"}]\n"
-			if row.template == "startup-fails" {
-				more = ""
-			}
-			s.test("test", row.template, more)
+			s.test("test", row.template, row.more)
 			s.await("test", row.at, func(got status) bool { return got.Reason == row.at })
 			standby := s.operate()
 			if err := leader.command.Process.Kill(); err != nil {

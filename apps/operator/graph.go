@@ -131,10 +131,15 @@ type woken chan event.GenericEvent
 
 func followWorkspaces(lifecycle fx.Lifecycle, env Env, engine *lifecycle.Engine, log *slog.Logger) (*streams, woken) {
 	channel := make(woken, 1024)
-	s := newStreams(engine, env.Clock, log, func(test types.NamespacedName) {
-		channel <- event.GenericEvent{Object: &v1alpha1.CoderTemplateTest{
+	s := newStreams(engine, env.Clock, log, func(ctx context.Context, test types.NamespacedName) {
+		woken := event.GenericEvent{Object: &v1alpha1.CoderTemplateTest{
 			ObjectMeta: metav1.ObjectMeta{Namespace: test.Namespace, Name: test.Name},
 		}}
+		select {
+		case channel <- woken:
+		case <-ctx.Done():
+			// The manager has ended, and nobody takes from the channel any more.
+		}
 	})
 	lifecycle.Append(fx.StopHook(s.close))
 	return s, channel

@@ -118,7 +118,7 @@ func TestStreams(t *testing.T) {
 		engine := &fakeEngine{stream: make(chan core.Workspace)}
 		test, workspace := types.NamespacedName{Namespace: "team", Name: "nightly"}, uuid.New()
 		wakes := 0
-		s := newStreams(engine, virtual, slog.New(slog.DiscardHandler), func(types.NamespacedName) { wakes++ })
+		s := newStreams(engine, virtual, slog.New(slog.DiscardHandler), func(context.Context, types.NamespacedName) { wakes++ })
 		defer s.close()
 
 		s.follow(test, "team/main", workspace)

@@ -26,8 +26,8 @@ type streams struct {
 	ctx   context.Context //nolint:containedctx // the streams' own, ended by stop
 	stop  context.CancelFunc
 	watch func(ctx context.Context, plane string, workspace uuid.UUID, on func(core.Workspace)) error
-	// wake puts a test into the work queue.
-	wake  func(test types.NamespacedName)
+	// wake puts a test into the work queue, unless ctx is done first.
+	wake  func(ctx context.Context, test types.NamespacedName)
 	clock ports.Clock
 	log   *slog.Logger
 	group sync.WaitGroup
@@ -44,7 +44,7 @@ type stream struct {
 	seen *core.Workspace
 }
 
-func newStreams(engine engine, clock ports.Clock, log *slog.Logger, wake func(test types.NamespacedName)) *streams {
+func newStreams(engine engine, clock ports.Clock, log *slog.Logger, wake func(ctx context.Context, test types.NamespacedName)) *streams {
 	ctx, stop := context.WithCancel(context.Background())
 	return &streams{
 		ctx: ctx, stop: stop, watch: engine.WatchWorkspace, wake: wake, clock: clock, log: log,
@@ -110,7 +110,7 @@ func (s *streams) read(ctx context.Context, test types.NamespacedName, plane str
 	for {
 		err := s.watch(ctx, plane, followed.workspace, func(workspace core.Workspace) {
 			pause = firstPause
-			s.saw(test, followed, &workspace)
+			s.saw(ctx, test, followed, &workspace)
 		})
 		if ctx.Err() != nil {
 			return
@@ -130,7 +130,7 @@ func (s *streams) read(ctx context.Context, test types.NamespacedName, plane str
 
 // saw keeps the newest event, and wakes the test unless an older one is still to be
 // taken: then it is awake.
-func (s *streams) saw(test types.NamespacedName, followed *stream, workspace *core.Workspace) {
+func (s *streams) saw(ctx context.Context, test types.NamespacedName, followed *stream, workspace *core.Workspace) {
 	s.mu.Lock()
 	current := s.byTest[test] == followed
 	awake := followed.seen != nil
@@ -139,6 +139,6 @@ func (s *streams) saw(test types.NamespacedName, followed *stream, workspace *co
 	}
 	s.mu.Unlock()
 	if current && !awake {
-		s.wake(test)
+		s.wake(ctx, test)
 	}
 }
