@@ -33,6 +33,9 @@ const (
 	// ControlPlaneNoAccess: it has no operator access, or its token is missing or
 	// empty.
 	ControlPlaneNoAccess
+	// ControlPlaneLeaving: it is being deleted, and for a short time Connection can
+	// still be dialed, for cleanup alone. It is gone afterwards.
+	ControlPlaneLeaving
 	// ControlPlaneGone: it is missing or being deleted. Outside Kubernetes only an
 	// explicit, stored removal means gone.
 	ControlPlaneGone

@@ -116,7 +116,7 @@ func cleanupPlaneGone(s *step) *Decision {
 	if !s.Seen.ControlPlane.Done {
 		return s.read(ReadControlPlane, uuid.Nil)
 	}
-	if !s.Seen.planeGone() {
+	if !s.Seen.planeIs(core.ControlPlaneGone) {
 		return nil
 	}
 	s.workspaceDeleted(core.ConditionUnknown, core.ReasonControlPlaneGone, "")

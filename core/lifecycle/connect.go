@@ -22,7 +22,8 @@ func connect(s *step) *Decision {
 }
 
 // endOnGone ends a test that may have a workspace when its control plane is gone:
-// a namespace delete never deadlocks on a test (4.6).
+// a namespace delete never deadlocks on a test (4.6). One that is about to go ends the
+// test while its workspace can still be deleted; a test that passed is deleting it.
 func endOnGone(s *step) *Decision {
 	if !s.Record.Status.MayHaveWorkspace() {
 		return nil
@@ -30,21 +31,26 @@ func endOnGone(s *step) *Decision {
 	if !s.Seen.ControlPlane.Done {
 		return s.read(ReadControlPlane, uuid.Nil)
 	}
-	if !s.Seen.planeGone() {
+	var d *Decision
+	switch {
+	case s.Seen.planeIs(core.ControlPlaneGone):
+		d = s.failWith(core.ReasonControlPlaneGone,
+			"look for the workspace "+s.Record.Status.WorkspaceName+" yourself: the control plane is gone",
+			core.ConditionUnknown, core.ReasonControlPlaneGone)
+	case s.Seen.planeIs(core.ControlPlaneLeaving) && s.Record.Status.AgentsReadyTime.IsZero():
+		d = s.fail(core.ReasonControlPlaneGone, "run the test again elsewhere: its control plane is being deleted")
+	default:
 		return nil
 	}
-	d := s.failWith(core.ReasonControlPlaneGone,
-		"look for the workspace "+s.Record.Status.WorkspaceName+" yourself: the control plane is gone",
-		core.ConditionUnknown, core.ReasonControlPlaneGone)
 	d.Live = true
 	return d
 }
 
-// planeGone reports whether the control plane was read and is gone. A read that
+// planeIs reports whether the control plane was read and has this state. A read that
 // failed never means gone, whatever came with it.
-func (seen *Seen) planeGone() bool {
+func (seen *Seen) planeIs(state core.ControlPlaneState) bool {
 	plane := &seen.ControlPlane
-	return plane.Done && plane.Failure == nil && plane.Value.State == core.ControlPlaneGone
+	return plane.Done && plane.Failure == nil && plane.Value.State == state
 }
 
 // connectProblem says why there is no connection: a failed request, or a reason
@@ -62,7 +68,7 @@ func (s *step) connection() (Read, *connectProblem) {
 	if !seen.ControlPlane.Done {
 		return Read{Kind: ReadControlPlane}, nil
 	}
-	if problem := controlPlaneProblem(seen); problem != nil {
+	if problem := controlPlaneProblem(seen, s.Record.Status.MayHaveWorkspace()); problem != nil {
 		return Read{}, problem
 	}
 	if !seen.Deployment.Done {
@@ -86,12 +92,18 @@ func (s *step) connection() (Read, *connectProblem) {
 	return Read{}, nil
 }
 
-func controlPlaneProblem(seen *Seen) *connectProblem {
+// controlPlaneProblem says why the control plane cannot be used. One that is about to go
+// is used for what may have a workspace, and for nothing new.
+func controlPlaneProblem(seen *Seen, mayHaveWorkspace bool) *connectProblem {
 	if f := seen.ControlPlane.Failure; f != nil {
 		return &connectProblem{reason: core.ReasonControlPlaneNotReady, message: f.Message}
 	}
 	plane := &seen.ControlPlane.Value
-	switch plane.State {
+	state := plane.State
+	if state == core.ControlPlaneLeaving && mayHaveWorkspace {
+		state = core.ControlPlaneUsable
+	}
+	switch state {
 	case core.ControlPlaneUsable:
 		if seen.DialFailure != "" {
 			return &connectProblem{reason: core.ReasonControlPlaneNotReady, message: seen.DialFailure}
@@ -102,7 +114,7 @@ func controlPlaneProblem(seen *Seen) *connectProblem {
 			reason:  core.ReasonOperatorAccessNotReady,
 			message: orElse(plane.Message, "give the control plane an operator token"),
 		}
-	case core.ControlPlaneGone:
+	case core.ControlPlaneGone, core.ControlPlaneLeaving:
 		return &connectProblem{
 			reason:  core.ReasonControlPlaneNotReady,
 			message: orElse(plane.Message, "the control plane does not exist or is being deleted"),

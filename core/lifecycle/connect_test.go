@@ -86,7 +86,28 @@ func TestConnect(t *testing.T) {
 			want: "Running ControlPlaneNotReady marker after 5s",
 		},
 	})
+	decide(t, marked, []row{
+		{
+			why: "one that is about to go ends the test while its workspace can be found", given: []edit{planeState(core.ControlPlaneLeaving)},
+			want: "Failed ControlPlaneGone Inconclusive Unknown/CreateOutcomeUnknown marker after 0s",
+			check: func(t *testing.T, d Decision) {
+				if !d.Live {
+					t.Error("that a control plane goes is concluded from live reads only")
+				}
+			},
+		},
+	})
+	decide(t, connected, []row{
+		{
+			why: "nothing new is begun on one that is about to go", given: []edit{planeState(core.ControlPlaneLeaving)},
+			want: "Pending ControlPlaneNotReady after 15s", says: "is being deleted",
+		},
+	})
 	decide(t, awaiting, []row{
+		{
+			why: "one that is about to go ends the test while its workspace can be deleted", given: []edit{planeState(core.ControlPlaneLeaving)},
+			want: "Failed ControlPlaneGone Inconclusive False/CleanupPending workspace after 0s",
+		},
 		{
 			why: "a known workspace does not change that", given: []edit{planeState(core.ControlPlaneGone)},
 			want: "Failed ControlPlaneGone Inconclusive Unknown/ControlPlaneGone workspace after 0s",
@@ -94,6 +115,12 @@ func TestConnect(t *testing.T) {
 		{
 			why: "the deployment stays pinned", want: "Running ControlPlaneNotReady workspace after 5s",
 			given: []edit{func(in *Input) { in.Seen.Deployment.Value.ID = "another" }},
+		},
+	})
+	decide(t, ready, []row{
+		{
+			why: "a test that passed is deleting its workspace and goes on", given: []edit{planeState(core.ControlPlaneLeaving)},
+			want: "read workspace",
 		},
 	})
 }

@@ -20,7 +20,7 @@ import (
 //	somebody suspends|activates USER
 //	somebody replaces the deployment
 //	test is asked to go | test policy POLICY | test hold is removed
-//	plane gone|back|unready|no-access|rotates|allows retain|forbids retain
+//	plane gone|back|unready|no-access|leaves|rotates|allows retain|forbids retain
 //	engine restarts
 //	clock jumps DURATION
 //

@@ -16,6 +16,7 @@ var tableRows = []string{
 	"4.2 deletion requested",
 	"4.3 hold",
 	"4.6 control plane gone",
+	"4.6 control plane leaving",
 	"4.7 deadline",
 	"4.7 inputs deadline",
 	"4.10 deadline again",

@@ -315,6 +315,8 @@ func (r *run) onPlane(st statement) error {
 		r.plane.State = core.ControlPlaneUnready
 	case "no-access":
 		r.plane.State = core.ControlPlaneNoAccess
+	case "leaves":
+		r.plane.State = core.ControlPlaneLeaving
 	case "rotates":
 		r.plane.Connection = r.connection()
 	case "allows retain":

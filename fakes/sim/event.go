@@ -67,6 +67,7 @@ const (
 	planeUnready   = "the control plane is not ready"
 	planeNoAccess  = "the control plane has no access"
 	planeUnread    = "the control plane cannot be read"
+	planeLeaves    = "the control plane is about to go"
 	planeGone      = "the control plane goes"
 	planeReturns   = "a control plane of the same name comes"
 	planeRotates   = "the token is renewed"
@@ -104,7 +105,7 @@ const (
 
 // lasting are the events that end by themselves after For.
 var lasting = []string{
-	rivalEngine, storeLags, planeLags, planeUnready, planeNoAccess, planeUnread, suspendsOwner, promotesOwner, expelsOwner,
+	rivalEngine, storeLags, planeLags, planeUnready, planeNoAccess, planeLeaves, planeUnread, suspendsOwner, promotesOwner, expelsOwner,
 	losesRights, losesToken, swaps,
 }
 

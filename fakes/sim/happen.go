@@ -112,6 +112,8 @@ func (s *simulation) start(e Event) (end func(), lasts bool) {
 		return func() { s.planes.Lag(false) }, true
 	case planeUnready:
 		return state(core.ControlPlaneUnready), true
+	case planeLeaves:
+		return state(core.ControlPlaneLeaving), true
 	case planeNoAccess:
 		return state(core.ControlPlaneNoAccess), true
 	case suspendsOwner:
