@@ -27,6 +27,9 @@ type Options struct {
 	Log io.Writer
 	// Files are the programs to use; the zero value asks [Binaries].
 	Files Files
+	// Empty leaves out the first user: the deployment is as new, and the bed
+	// has neither an owner nor a token until [Bed.Adopt].
+	Empty bool
 }
 
 // Bed is a Coder deployment and its first user, the site owner.
@@ -62,24 +65,27 @@ func Start(ctx context.Context, o Options) (*Bed, error) {
 	if err != nil {
 		return nil, err
 	}
-	bed, err := start(ctx, supervisor, o.Files)
+	bed, err := start(ctx, supervisor, o)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the test bed: %w", err), supervisor.Close())
 	}
 	return bed, nil
 }
 
-func start(ctx context.Context, s *supervise.Supervisor, files Files) (*Bed, error) {
-	database, err := startPostgres(ctx, s, files.Postgres)
+func start(ctx context.Context, s *supervise.Supervisor, o Options) (*Bed, error) {
+	database, err := startPostgres(ctx, s, o.Files.Postgres)
 	if err != nil {
 		return nil, err
 	}
-	coder, err := layCoder(ctx, s, files, database.url("postgres"))
+	coder, err := layCoder(ctx, s, o.Files, database.url("postgres"))
 	if err != nil {
 		return nil, fmt.Errorf("prepare coder: %w", err)
 	}
 	if err := coder.start(ctx); err != nil {
 		return nil, err
+	}
+	if o.Empty {
+		return &Bed{URL: coder.url, supervisor: s, coder: coder}, nil
 	}
 	token, err := firstUser(ctx, coder.url)
 	if err != nil {
@@ -136,6 +142,17 @@ func attach(ctx context.Context, address, token string) (*Bed, error) {
 		return nil, fmt.Errorf("use the test bed: %w", err)
 	}
 	return &Bed{URL: address, OwnerID: owner.ID, OrganizationID: organization.ID, ownerToken: token}, nil
+}
+
+// Adopt makes a token of the site owner, whom somebody else made, the owner's
+// token of an empty bed.
+func (b *Bed) Adopt(ctx context.Context, token string) error {
+	adopted, err := attach(ctx, b.URL, token)
+	if err != nil {
+		return err
+	}
+	b.OwnerID, b.OrganizationID, b.ownerToken = adopted.OwnerID, adopted.OrganizationID, token
+	return nil
 }
 
 func clientOf(address, token string) (*codersdk.Client, error) {

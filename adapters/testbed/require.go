@@ -36,8 +36,19 @@ func Require(t testing.TB) *Bed {
 // disturbing others, and closes it with the test. Otherwise it is [Require].
 func RequireOwn(t testing.TB) *Bed {
 	t.Helper()
+	return requireOwn(t, Options{Log: os.Stderr})
+}
+
+// RequireEmpty is [RequireOwn] with a deployment that has no user yet.
+func RequireEmpty(t testing.TB) *Bed {
+	t.Helper()
+	return requireOwn(t, Options{Log: os.Stderr, Empty: true})
+}
+
+func requireOwn(t testing.TB, o Options) *Bed {
+	t.Helper()
 	skipUnlessE2E(t)
-	bed, err := Start(t.Context(), Options{Log: os.Stderr})
+	bed, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

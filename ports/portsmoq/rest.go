@@ -7,7 +7,9 @@ import (
 	"context"
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/ports"
+	"github.com/google/uuid"
 	"sync"
+	"time"
 )
 
 // Ensure, that ControlPlanesMock does implement ports.ControlPlanes.
@@ -223,5 +225,277 @@ func (mock *EvidenceSinkMock) EvidenceCalls() []struct {
 	mock.lockEvidence.RLock()
 	calls = mock.calls.Evidence
 	mock.lockEvidence.RUnlock()
+	return calls
+}
+
+// Ensure, that OperatorAccessMock does implement ports.OperatorAccess.
+// If this is not the case, regenerate this file with moq.
+var _ ports.OperatorAccess = &OperatorAccessMock{}
+
+// OperatorAccessMock is a mock implementation of ports.OperatorAccess.
+//
+//	func TestSomethingThatUsesOperatorAccess(t *testing.T) {
+//
+//		// make and configure a mocked ports.OperatorAccess
+//		mockedOperatorAccess := &OperatorAccessMock{
+//			AccessFunc: func(ctx context.Context, owner uuid.UUID) (core.Access, error) {
+//				panic("mock out the Access method")
+//			},
+//			CreateFirstUserFunc: func(ctx context.Context, user core.FirstUser) error {
+//				panic("mock out the CreateFirstUser method")
+//			},
+//			HasUsersFunc: func(ctx context.Context) (bool, error) {
+//				panic("mock out the HasUsers method")
+//			},
+//			LogInFunc: func(ctx context.Context, user core.FirstUser) (core.Secret, error) {
+//				panic("mock out the LogIn method")
+//			},
+//			NewTokenFunc: func(ctx context.Context, name string, lifetime time.Duration) (core.Secret, error) {
+//				panic("mock out the NewToken method")
+//			},
+//		}
+//
+//		// use mockedOperatorAccess in code that requires ports.OperatorAccess
+//		// and then make assertions.
+//
+//	}
+type OperatorAccessMock struct {
+	// AccessFunc mocks the Access method.
+	AccessFunc func(ctx context.Context, owner uuid.UUID) (core.Access, error)
+
+	// CreateFirstUserFunc mocks the CreateFirstUser method.
+	CreateFirstUserFunc func(ctx context.Context, user core.FirstUser) error
+
+	// HasUsersFunc mocks the HasUsers method.
+	HasUsersFunc func(ctx context.Context) (bool, error)
+
+	// LogInFunc mocks the LogIn method.
+	LogInFunc func(ctx context.Context, user core.FirstUser) (core.Secret, error)
+
+	// NewTokenFunc mocks the NewToken method.
+	NewTokenFunc func(ctx context.Context, name string, lifetime time.Duration) (core.Secret, error)
+
+	// calls tracks calls to the methods.
+	calls struct {
+		// Access holds details about calls to the Access method.
+		Access []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// Owner is the owner argument value.
+			Owner uuid.UUID
+		}
+		// CreateFirstUser holds details about calls to the CreateFirstUser method.
+		CreateFirstUser []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// User is the user argument value.
+			User core.FirstUser
+		}
+		// HasUsers holds details about calls to the HasUsers method.
+		HasUsers []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+		}
+		// LogIn holds details about calls to the LogIn method.
+		LogIn []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// User is the user argument value.
+			User core.FirstUser
+		}
+		// NewToken holds details about calls to the NewToken method.
+		NewToken []struct {
+			// Ctx is the ctx argument value.
+			Ctx context.Context
+			// Name is the name argument value.
+			Name string
+			// Lifetime is the lifetime argument value.
+			Lifetime time.Duration
+		}
+	}
+	lockAccess          sync.RWMutex
+	lockCreateFirstUser sync.RWMutex
+	lockHasUsers        sync.RWMutex
+	lockLogIn           sync.RWMutex
+	lockNewToken        sync.RWMutex
+}
+
+// Access calls AccessFunc.
+func (mock *OperatorAccessMock) Access(ctx context.Context, owner uuid.UUID) (core.Access, error) {
+	if mock.AccessFunc == nil {
+		panic("OperatorAccessMock.AccessFunc: method is nil but OperatorAccess.Access was just called")
+	}
+	callInfo := struct {
+		Ctx   context.Context
+		Owner uuid.UUID
+	}{
+		Ctx:   ctx,
+		Owner: owner,
+	}
+	mock.lockAccess.Lock()
+	mock.calls.Access = append(mock.calls.Access, callInfo)
+	mock.lockAccess.Unlock()
+	return mock.AccessFunc(ctx, owner)
+}
+
+// AccessCalls gets all the calls that were made to Access.
+// Check the length with:
+//
+//	len(mockedOperatorAccess.AccessCalls())
+func (mock *OperatorAccessMock) AccessCalls() []struct {
+	Ctx   context.Context
+	Owner uuid.UUID
+} {
+	var calls []struct {
+		Ctx   context.Context
+		Owner uuid.UUID
+	}
+	mock.lockAccess.RLock()
+	calls = mock.calls.Access
+	mock.lockAccess.RUnlock()
+	return calls
+}
+
+// CreateFirstUser calls CreateFirstUserFunc.
+func (mock *OperatorAccessMock) CreateFirstUser(ctx context.Context, user core.FirstUser) error {
+	if mock.CreateFirstUserFunc == nil {
+		panic("OperatorAccessMock.CreateFirstUserFunc: method is nil but OperatorAccess.CreateFirstUser was just called")
+	}
+	callInfo := struct {
+		Ctx  context.Context
+		User core.FirstUser
+	}{
+		Ctx:  ctx,
+		User: user,
+	}
+	mock.lockCreateFirstUser.Lock()
+	mock.calls.CreateFirstUser = append(mock.calls.CreateFirstUser, callInfo)
+	mock.lockCreateFirstUser.Unlock()
+	return mock.CreateFirstUserFunc(ctx, user)
+}
+
+// CreateFirstUserCalls gets all the calls that were made to CreateFirstUser.
+// Check the length with:
+//
+//	len(mockedOperatorAccess.CreateFirstUserCalls())
+func (mock *OperatorAccessMock) CreateFirstUserCalls() []struct {
+	Ctx  context.Context
+	User core.FirstUser
+} {
+	var calls []struct {
+		Ctx  context.Context
+		User core.FirstUser
+	}
+	mock.lockCreateFirstUser.RLock()
+	calls = mock.calls.CreateFirstUser
+	mock.lockCreateFirstUser.RUnlock()
+	return calls
+}
+
+// HasUsers calls HasUsersFunc.
+func (mock *OperatorAccessMock) HasUsers(ctx context.Context) (bool, error) {
+	if mock.HasUsersFunc == nil {
+		panic("OperatorAccessMock.HasUsersFunc: method is nil but OperatorAccess.HasUsers was just called")
+	}
+	callInfo := struct {
+		Ctx context.Context
+	}{
+		Ctx: ctx,
+	}
+	mock.lockHasUsers.Lock()
+	mock.calls.HasUsers = append(mock.calls.HasUsers, callInfo)
+	mock.lockHasUsers.Unlock()
+	return mock.HasUsersFunc(ctx)
+}
+
+// HasUsersCalls gets all the calls that were made to HasUsers.
+// Check the length with:
+//
+//	len(mockedOperatorAccess.HasUsersCalls())
+func (mock *OperatorAccessMock) HasUsersCalls() []struct {
+	Ctx context.Context
+} {
+	var calls []struct {
+		Ctx context.Context
+	}
+	mock.lockHasUsers.RLock()
+	calls = mock.calls.HasUsers
+	mock.lockHasUsers.RUnlock()
+	return calls
+}
+
+// LogIn calls LogInFunc.
+func (mock *OperatorAccessMock) LogIn(ctx context.Context, user core.FirstUser) (core.Secret, error) {
+	if mock.LogInFunc == nil {
+		panic("OperatorAccessMock.LogInFunc: method is nil but OperatorAccess.LogIn was just called")
+	}
+	callInfo := struct {
+		Ctx  context.Context
+		User core.FirstUser
+	}{
+		Ctx:  ctx,
+		User: user,
+	}
+	mock.lockLogIn.Lock()
+	mock.calls.LogIn = append(mock.calls.LogIn, callInfo)
+	mock.lockLogIn.Unlock()
+	return mock.LogInFunc(ctx, user)
+}
+
+// LogInCalls gets all the calls that were made to LogIn.
+// Check the length with:
+//
+//	len(mockedOperatorAccess.LogInCalls())
+func (mock *OperatorAccessMock) LogInCalls() []struct {
+	Ctx  context.Context
+	User core.FirstUser
+} {
+	var calls []struct {
+		Ctx  context.Context
+		User core.FirstUser
+	}
+	mock.lockLogIn.RLock()
+	calls = mock.calls.LogIn
+	mock.lockLogIn.RUnlock()
+	return calls
+}
+
+// NewToken calls NewTokenFunc.
+func (mock *OperatorAccessMock) NewToken(ctx context.Context, name string, lifetime time.Duration) (core.Secret, error) {
+	if mock.NewTokenFunc == nil {
+		panic("OperatorAccessMock.NewTokenFunc: method is nil but OperatorAccess.NewToken was just called")
+	}
+	callInfo := struct {
+		Ctx      context.Context
+		Name     string
+		Lifetime time.Duration
+	}{
+		Ctx:      ctx,
+		Name:     name,
+		Lifetime: lifetime,
+	}
+	mock.lockNewToken.Lock()
+	mock.calls.NewToken = append(mock.calls.NewToken, callInfo)
+	mock.lockNewToken.Unlock()
+	return mock.NewTokenFunc(ctx, name, lifetime)
+}
+
+// NewTokenCalls gets all the calls that were made to NewToken.
+// Check the length with:
+//
+//	len(mockedOperatorAccess.NewTokenCalls())
+func (mock *OperatorAccessMock) NewTokenCalls() []struct {
+	Ctx      context.Context
+	Name     string
+	Lifetime time.Duration
+} {
+	var calls []struct {
+		Ctx      context.Context
+		Name     string
+		Lifetime time.Duration
+	}
+	mock.lockNewToken.RLock()
+	calls = mock.calls.NewToken
+	mock.lockNewToken.RUnlock()
 	return calls
 }
