@@ -8,6 +8,8 @@ type Access struct {
 	User User
 	// ExpiresAt is when the token ends; zero when Coder does not tell.
 	ExpiresAt time.Time
+	// Lifetime is from its making to its end; zero when Coder does not tell.
+	Lifetime time.Duration
 	// Refreshes tells that Coder puts the end off while the token is used, as it does
 	// with the session of a login, not with a token that was made to last.
 	Refreshes bool

@@ -75,6 +75,7 @@ func (r *Runner) lifetime(ctx context.Context, access *core.Access) error {
 		return mismatch(op, "the answer is about another key")
 	}
 	access.ExpiresAt, access.Refreshes = key.ExpiresAt.UTC(), key.LoginType != codersdk.LoginTypeToken
+	access.Lifetime = time.Duration(key.LifetimeSeconds) * time.Second
 	return nil
 }
 

@@ -4,21 +4,39 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/assay-dev/assay/adapters/kubernetes/v1alpha1"
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/ports"
 )
 
+// Grace is how long the deletion of a control plane waits at most for the tests that use
+// it to clean up. It counts as gone afterwards.
+const Grace = 2 * time.Minute
+
 // ControlPlanes finds control planes as CoderControlPlane objects, with their tokens in
 // Secrets.
 type ControlPlanes struct {
 	cached, live client.Reader
+	clock        ports.Clock
+
+	mu sync.Mutex
+	// used are the last connections of the control planes that exist, by reference. One
+	// that is being deleted can lose its Secret first, when its whole namespace goes, and
+	// its token works on.
+	used map[string]usedConnection
+}
+
+type usedConnection struct {
+	plane      types.UID
+	connection core.Connection
 }
 
 var _ ports.ControlPlanes = (*ControlPlanes)(nil)
@@ -26,8 +44,8 @@ var _ ports.ControlPlanes = (*ControlPlanes)(nil)
 // NewControlPlanes makes the finder. cached may answer from a cache, live never does.
 // Secrets are always read live: a cache would keep every Secret of the cluster in memory,
 // and take the right to list them.
-func NewControlPlanes(cached, live client.Reader) *ControlPlanes {
-	return &ControlPlanes{cached: cached, live: live}
+func NewControlPlanes(cached, live client.Reader, clock ports.Clock) *ControlPlanes {
+	return &ControlPlanes{cached: cached, live: live, clock: clock, used: map[string]usedConnection{}}
 }
 
 // ControlPlane implements ports.ControlPlanes. A cached read that finds none says gone too:
@@ -41,95 +59,117 @@ func (c *ControlPlanes) ControlPlane(ctx context.Context, ref string, fresh port
 	if fresh == ports.Live {
 		reader = c.live
 	}
-	plane := core.ControlPlane{Ref: ref}
 	object := &v1alpha1.CoderControlPlane{}
 	err = reader.Get(ctx, key, object)
 	switch {
 	case apierrors.IsNotFound(err):
-		plane.State, plane.Message = core.ControlPlaneGone, fmt.Sprintf("create the CoderControlPlane %q: it does not exist", key.Name)
-		return plane, nil
+		c.forget(ref)
+		return core.ControlPlane{
+			Ref: ref, State: core.ControlPlaneGone,
+			Message: fmt.Sprintf("create the CoderControlPlane %q: it does not exist", key.Name),
+		}, nil
 	case err != nil:
 		return core.ControlPlane{}, fmt.Errorf("read control plane %s: %w", ref, err)
+	case object.DeletionTimestamp != nil:
+		return c.deleted(ctx, object)
+	default:
+		return c.read(ctx, object)
 	}
-	return c.read(ctx, key, object)
+}
+
+// GraceOver is when the deletion of a control plane stops to wait; the zero time when it
+// does not wait.
+func GraceOver(plane *v1alpha1.CoderControlPlane) time.Time {
+	if plane.DeletionTimestamp == nil || !controllerutil.ContainsFinalizer(plane, v1alpha1.GraceFinalizer) {
+		return time.Time{}
+	}
+	return plane.DeletionTimestamp.Add(Grace)
+}
+
+// deleted finds a control plane that is being deleted.
+func (c *ControlPlanes) deleted(ctx context.Context, object *v1alpha1.CoderControlPlane) (core.ControlPlane, error) {
+	message := fmt.Sprintf("use another control plane: the CoderControlPlane %q is being deleted", object.Name)
+	gone := core.ControlPlane{Ref: referenceOf(object), State: core.ControlPlaneGone, Message: message}
+	if !c.clock.Now().Before(GraceOver(object)) {
+		c.forget(gone.Ref)
+		return gone, nil
+	}
+	plane, err := c.read(ctx, object)
+	if err != nil {
+		return plane, err
+	}
+	if plane.State != core.ControlPlaneUsable {
+		c.mu.Lock()
+		used := c.used[gone.Ref]
+		c.mu.Unlock()
+		if used.plane != object.UID {
+			return gone, nil
+		}
+		plane.Connection = used.connection
+	}
+	plane.State, plane.Message = core.ControlPlaneLeaving, message
+	return plane, nil
 }
 
 // read completes a control plane that exists.
-func (c *ControlPlanes) read(ctx context.Context, key types.NamespacedName, object *v1alpha1.CoderControlPlane) (core.ControlPlane, error) {
-	plane := core.ControlPlane{
-		Ref: Reference(key.Namespace, key.Name), Policy: core.Policy(object.Spec.TemplateTests),
-		Connection: core.Connection{URL: object.Status.URL},
-	}
-	if object.DeletionTimestamp != nil {
-		plane.State, plane.Message = core.ControlPlaneGone, fmt.Sprintf("the CoderControlPlane %q is being deleted", key.Name)
+func (c *ControlPlanes) read(ctx context.Context, object *v1alpha1.CoderControlPlane) (core.ControlPlane, error) {
+	plane := core.ControlPlane{Ref: referenceOf(object), Policy: core.Policy(object.Spec.TemplateTests)}
+	connection, problem, err := c.Connection(ctx, object)
+	switch {
+	case err != nil:
+		return core.ControlPlane{}, err
+	case problem != "":
+		plane.Message = problem
 		return plane, nil
 	}
-	if external := object.Spec.External; external != nil {
-		plane.Connection.URL, plane.Connection.ServerName = external.URL, external.ServerName
-		if external.CASecretRef != nil {
-			authorities, problem, err := c.secret(ctx, key.Namespace, *external.CASecretRef)
-			if err != nil {
-				return core.ControlPlane{}, err
-			}
-			if problem != "" {
-				plane.Message = "external.caSecretRef: " + problem
-				return plane, nil
-			}
-			plane.Connection.CACertificates = authorities
-		}
-	}
-	if plane.Connection.URL == "" {
-		plane.Message = fmt.Sprintf("the CoderControlPlane %q has no URL yet", key.Name)
-		return plane, nil
-	}
-	return c.withToken(ctx, plane, key.Namespace, object)
-}
-
-func (c *ControlPlanes) withToken(
-	ctx context.Context, plane core.ControlPlane, namespace string, object *v1alpha1.CoderControlPlane,
-) (core.ControlPlane, error) {
-	ref := object.Spec.OperatorAccess.TokenSecretRef
-	if ref == nil {
-		ref = object.Status.OperatorTokenSecretRef
-	}
+	ref := TokenSecret(object)
 	plane.State = core.ControlPlaneNoAccess
 	if ref == nil {
 		plane.Message = "set operatorAccess.tokenSecretRef: the control plane has no token for the operator"
 		return plane, nil
 	}
-	token, problem, err := c.secret(ctx, namespace, *ref)
-	if err != nil {
+	token, problem, err := c.Token(ctx, object.Namespace, *ref)
+	switch {
+	case err != nil:
 		return core.ControlPlane{}, err
-	}
-	if problem != "" {
+	case problem != "":
 		plane.Message = "operatorAccess.tokenSecretRef: " + problem
 		return plane, nil
 	}
-	plane.State, plane.Connection.Token = core.ControlPlaneUsable, core.NewSecret(token)
+	connection.Token = core.NewSecret(token)
+	plane.State, plane.Connection = core.ControlPlaneUsable, connection
+	c.mu.Lock()
+	c.used[plane.Ref] = usedConnection{object.UID, connection}
+	c.mu.Unlock()
 	return plane, nil
 }
 
-// secret reads one key of a Secret. problem says what is wrong with it, for people.
-func (c *ControlPlanes) secret(ctx context.Context, namespace string, ref v1alpha1.SecretKeyReference) (value, problem string, err error) {
-	key := ref.Key
-	if key == "" {
-		key = "token"
-	}
-	var secret corev1.Secret
-	err = c.live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, &secret)
-	if apierrors.IsNotFound(err) {
-		return "", fmt.Sprintf("the Secret %q does not exist", ref.Name), nil
-	}
-	if err != nil {
-		return "", "", fmt.Errorf("read secret %s/%s: %w", namespace, ref.Name, err)
-	}
-	content, ok := secret.Data[key]
-	value = strings.TrimSpace(string(content))
-	switch {
-	case !ok:
-		return "", fmt.Sprintf("the Secret %q has no key %q", ref.Name, key), nil
-	case value == "":
-		return "", fmt.Sprintf("the key %q of the Secret %q is empty", key, ref.Name), nil
-	}
-	return value, "", nil
+func (c *ControlPlanes) forget(ref string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.used, ref)
 }
+
+// TokenSecret is where the operator's token for a control plane is: what its spec names,
+// else what the operator made; nil for nowhere.
+func TokenSecret(plane *v1alpha1.CoderControlPlane) *v1alpha1.SecretKeyReference {
+	if ref := plane.Spec.OperatorAccess.TokenSecretRef; ref != nil {
+		return ref
+	}
+	return plane.Status.OperatorTokenSecretRef
+}
+
+func referenceOf(plane *v1alpha1.CoderControlPlane) string {
+	return Reference(plane.Namespace, plane.Name)
+}
+
+// orDefault is the key of a reference that was stored without one.
+func orDefault(key string) string {
+	if key == "" {
+		return v1alpha1.DefaultTokenKey
+	}
+	return key
+}
+
+// trimmed is the content of a key as it is used: people end it with a line break.
+func trimmed(content []byte) string { return strings.TrimSpace(string(content)) }

@@ -5,6 +5,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+const (
+	// GraceFinalizer keeps a control plane that is being deleted while tests clean up with
+	// its token, for a bounded time.
+	GraceFinalizer = "coder.com/control-plane-cleanup"
+	// DefaultTokenKey is the key of a Secret that a SecretKeyReference without one means.
+	DefaultTokenKey = "token"
+)
+
 // CoderControlPlane is a Coder deployment that tests run against: one that the operator runs in this namespace, or
 // one that somebody else runs.
 //
@@ -130,11 +138,13 @@ type CoderControlPlaneSpec struct {
 
 // ExternalControlPlane is a deployment that somebody else runs.
 type ExternalControlPlane struct {
-	// Address of the deployment, for example "https://coder.example.com". A path is kept.
+	// Address of the deployment, for example "https://coder.example.com". A path is kept. Plain http is taken for this
+	// host and for Services of the cluster alone: elsewhere the operator's token would cross the network unencrypted.
 	//
 	// +required
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHost() != ''",message="must be an http or https URL with a host"
+	// +kubebuilder:validation:XValidation:rule="!isURL(self) || url(self).getScheme() != 'http' || url(self).getHostname() in ['localhost', '[::1]'] || url(self).getHostname().matches('^127(\\.[0-9]+){3}$|\\.svc(\\.cluster\\.local)?$')",message="must be https unless it is a Service of the cluster: the operator's token would cross the network unencrypted"
 	URL string `json:"url"`
 	// Certificate authorities that are trusted for it: a key of a Secret in this namespace, in PEM. Without it those of
 	// the operator's image are.
