@@ -23,6 +23,7 @@ const (
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.url`
 // +kubebuilder:printcolumn:name="Access",type=boolean,JSONPath=`.status.operatorAccessReady`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:optionalOldSelf=true,rule="has(self.spec.external) || oldSelf.hasValue() && !has(oldSelf.value().spec.external) || self.metadata.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')",message="metadata.name names the Service of a managed control plane too: it must begin with a letter, consist of at most 63 lower case letters, digits and hyphens, and not end in a hyphen; make one with such a name, or set spec.external"
 type CoderControlPlane struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -49,6 +50,8 @@ type CoderControlPlaneList struct {
 
 // CoderControlPlaneSpec says which deployment it is. With external nothing is deployed, and the fields of a managed
 // deployment mean nothing.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.external) || !has(self.volumeMounts) || self.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name))",fieldPath=".volumeMounts",message="each one must name a volume of spec.volumes"
 type CoderControlPlaneSpec struct {
 	// A deployment that somebody else runs. Without it the operator runs one in this namespace.
 	//
@@ -80,18 +83,20 @@ type CoderControlPlaneSpec struct {
 	// +optional
 	// +kubebuilder:default={}
 	Service ControlPlaneService `json:"service,omitzero"`
-	// Further arguments of "coder server".
+	// Further arguments of "coder server". What they set wins over the environment.
 	//
 	// +optional
 	// +listType=atomic
 	ExtraArgs []string `json:"extraArgs,omitempty"`
-	// Further environment, for example CODER_PG_CONNECTION_URL from a Secret.
+	// Further environment, for example CODER_PG_CONNECTION_URL from a Secret, or the CODER_ACCESS_URL by which people
+	// reach Coder; without one it is the Service's. It wins over what the operator sets.
 	//
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	ExtraEnv []corev1.EnvVar `json:"extraEnv,omitempty"`
-	// Further environment from whole ConfigMaps and Secrets.
+	// Further environment from whole ConfigMaps and Secrets. It may bring CODER_ACCESS_URL too; what the operator sets
+	// beside that, and extraEnv, wins over it.
 	//
 	// +optional
 	// +listType=atomic
@@ -102,16 +107,23 @@ type CoderControlPlaneSpec struct {
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
-	// Security context of the container.
+	// Security context of the container. Where it says nothing, privileges cannot be gained and all capabilities are
+	// dropped.
 	//
 	// +optional
 	SecurityContext *corev1.SecurityContext `json:"securityContext,omitempty"`
-	// Security context of the pods.
+	// Security context of the pods. Where it says nothing, they run as user and group 1000, never as root, with the
+	// seccomp profile of the container runtime.
 	//
 	// +optional
 	PodSecurityContext *corev1.PodSecurityContext `json:"podSecurityContext,omitempty"`
+	// Whether a pod can serve. Where it says nothing of how, it is GET /healthz.
+	//
 	// +optional
 	ReadinessProbe *corev1.Probe `json:"readinessProbe,omitempty"`
+	// Whether a pod has to be restarted. Where it says nothing of how, it is GET /healthz. It does not begin before Coder
+	// has answered once, or for ten minutes, in which Coder may migrate its database.
+	//
 	// +optional
 	LivenessProbe *corev1.Probe `json:"livenessProbe,omitempty"`
 	// +optional
@@ -121,17 +133,22 @@ type CoderControlPlaneSpec struct {
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+	// Certificates, with which Coder serves HTTPS.
+	//
 	// +optional
 	TLS ControlPlaneTLS `json:"tls,omitzero"`
 	// Further volumes of the pods.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self.all(v, !v.name.startsWith('assay-tls-'))",message="names that begin with assay-tls- are those of tls.secretNames: rename the volume"
 	// +listType=map
 	// +listMapKey=name
 	Volumes []corev1.Volume `json:"volumes,omitempty"`
 	// Where they are mounted in the container.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 }
@@ -207,6 +224,8 @@ type ControlPlaneService struct {
 	// +kubebuilder:default=ClusterIP
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
 	Type corev1.ServiceType `json:"type,omitempty"`
+	// Port of plain HTTP. With tls.secretNames the Service has port 443 too.
+	//
 	// +optional
 	// +kubebuilder:default=80
 	// +kubebuilder:validation:Minimum=1
@@ -218,10 +237,15 @@ type ControlPlaneService struct {
 
 // ControlPlaneTLS makes a managed deployment serve HTTPS.
 type ControlPlaneTLS struct {
-	// Secrets of the type kubernetes.io/tls with its certificates. The first one is for the access URL.
+	// Secrets of the type kubernetes.io/tls with its certificates. The first one is for the access URL. The operator then
+	// reaches Coder by HTTPS alone, and checks the certificate against the host of the CODER_ACCESS_URL in extraEnv, or
+	// against the Service's name if there is none.
 	//
 	// +optional
 	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=253
 	SecretNames []string `json:"secretNames,omitempty"`
 }
 
