@@ -6,4 +6,4 @@ package ports
 
 //go:generate moq -out portsmoq/coderunner.go -pkg portsmoq . CodeRunner
 //go:generate moq -out portsmoq/store.go -pkg portsmoq . WorkspaceStore
-//go:generate moq -out portsmoq/rest.go -pkg portsmoq . ControlPlanes StatusSink EvidenceSink OperatorAccess
+//go:generate moq -out portsmoq/rest.go -pkg portsmoq . ControlPlanes StatusSink EvidenceSink

@@ -86,7 +86,8 @@ func (s *OperatorSecrets) Create(ctx context.Context, plane *v1alpha1.CoderContr
 			usernameKey: []byte(user.Username), emailKey: []byte(user.Email), passwordKey: []byte(user.Password.Reveal()),
 		},
 	}}
-	if err := controllerutil.SetControllerReference(plane, &created.object, s.client.Scheme()); err != nil {
+	// A reference that blocks the owner's deletion would take the right to set its finalizers.
+	if err := controllerutil.SetControllerReference(plane, &created.object, s.client.Scheme(), controllerutil.WithBlockOwnerDeletion(false)); err != nil {
 		return nil, fmt.Errorf("own secret %s: %w", created.object.Name, err)
 	}
 	if err := s.client.Create(ctx, &created.object); err != nil {

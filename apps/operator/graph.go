@@ -11,6 +11,7 @@ import (
 	"go.uber.org/fx"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -28,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/assay-dev/assay/adapters/kubernetes"
+	"github.com/assay-dev/assay/adapters/kubernetes/managed"
 	"github.com/assay-dev/assay/adapters/kubernetes/v1alpha1"
 	"github.com/assay-dev/assay/core/lifecycle"
 	"github.com/assay-dev/assay/ports"
@@ -51,6 +53,8 @@ type Env struct {
 	Clock  ports.Clock
 	Random io.Reader
 	Dial   ports.Dialer
+	// DialAccess is for looking after the operator's own way into a deployment.
+	DialAccess ports.AccessDialer
 	// Options are the engine's timings; zero fields take the defaults.
 	Options lifecycle.Options
 }
@@ -59,8 +63,8 @@ type Env struct {
 // manager.Manager with every controller added. Constructing does no I/O; the manager does
 // when it is started.
 var Module = fx.Module("operator",
-	fx.Provide(newLogger, newScheme, newManager, newStore, newControlPlanes, newEngine, followWorkspaces),
-	fx.Invoke(addTests),
+	fx.Provide(newLogger, newScheme, newManager, newStore, newControlPlanes, newEngine, turnsOf, newAccessKeeper, followWorkspaces),
+	fx.Invoke(addTests, addControlPlanes),
 )
 
 func newLogger(env Env, options Options) (*slog.Logger, error) {
@@ -98,6 +102,12 @@ func newManager(options Options, config *rest.Config, scheme *runtime.Scheme, lo
 		// Secrets are read one by one: a cache would keep them all in memory.
 		Client: client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}}}},
 	}
+	if options.ManagedControlPlanes {
+		managerOptions.Cache.ByObject = map[client.Object]cache.ByObject{}
+		for _, kind := range managed.Kinds() {
+			managerOptions.Cache.ByObject[kind] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{managedBy: managed.FieldManager})}
+		}
+	}
 	if len(options.Namespaces) > 0 {
 		managerOptions.Cache.DefaultNamespaces = map[string]cache.Config{}
 		for _, namespace := range options.Namespaces {
@@ -115,11 +125,20 @@ func newStore(m manager.Manager, options Options) ports.WorkspaceStore {
 	return kubernetes.NewStore(m.GetClient(), m.GetAPIReader(), options.Namespaces...)
 }
 
-func newControlPlanes(m manager.Manager) ports.ControlPlanes {
-	return kubernetes.NewControlPlanes(m.GetClient(), m.GetAPIReader())
+func newControlPlanes(env Env, m manager.Manager) *kubernetes.ControlPlanes {
+	return kubernetes.NewControlPlanes(m.GetClient(), m.GetAPIReader(), env.Clock)
 }
 
-func newEngine(env Env, m manager.Manager, store ports.WorkspaceStore, planes ports.ControlPlanes, log *slog.Logger) (*lifecycle.Engine, error) {
+func newAccessKeeper(env Env, m manager.Manager, planes *kubernetes.ControlPlanes) *accessKeeper {
+	return &accessKeeper{
+		dial: env.DialAccess, planes: planes, secrets: kubernetes.NewOperatorSecrets(m.GetClient(), m.GetAPIReader()),
+		clock: env.Clock, random: env.Random,
+	}
+}
+
+func turnsOf(options Options) *turns { return newTurns(options.Workers) }
+
+func newEngine(env Env, m manager.Manager, store ports.WorkspaceStore, planes *kubernetes.ControlPlanes, log *slog.Logger) (*lifecycle.Engine, error) {
 	return lifecycle.New(lifecycle.Config{
 		Store: store, ControlPlanes: planes, Dial: env.Dial, Clock: env.Clock, Random: env.Random,
 		Sink: eventSink{m.GetEventRecorder("assay-operator")}, Logger: log, Options: env.Options,
@@ -146,7 +165,7 @@ func followWorkspaces(lifecycle fx.Lifecycle, env Env, engine *lifecycle.Engine,
 }
 
 // addTests adds the controller of CoderTemplateTest and the indexes that it needs.
-func addTests(m manager.Manager, options Options, engine *lifecycle.Engine, s *streams, channel woken) error {
+func addTests(m manager.Manager, options Options, engine *lifecycle.Engine, s *streams, channel woken, turns *turns) error {
 	ctx := context.Background()
 	if err := kubernetes.AddIndexes(ctx, m.GetFieldIndexer()); err != nil {
 		return err
@@ -163,7 +182,7 @@ func addTests(m manager.Manager, options Options, engine *lifecycle.Engine, s *s
 		WatchesMetadata(secret, handler.EnqueueRequestsFromMapFunc(testsOfSecret(m.GetClient()))).
 		WatchesRawSource(source.Channel(channel, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.Workers}).
-		Complete(&testReconciler{engine: engine, reader: m.GetClient(), streams: s, turns: newTurns(options.Workers)})
+		Complete(&testReconciler{engine: engine, reader: m.GetClient(), streams: s, turns: turns})
 	if err != nil {
 		return fmt.Errorf("add the controller of tests: %w", err)
 	}

@@ -16,6 +16,9 @@ type Options struct {
 	Namespaces []string
 	// Workers is how many tests step at once.
 	Workers int
+	// ManagedControlPlanes has the operator run the Coder deployments of control planes
+	// that name no external one.
+	ManagedControlPlanes bool
 	// MetricsAddress and ProbeAddress are where metrics and health are served; "0" is
 	// nowhere.
 	MetricsAddress, ProbeAddress string
@@ -36,6 +39,7 @@ const (
 func (o *Options) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.Namespaces, "namespaces", nil, "`NAMES` of the namespaces to watch, all by default")
 	flags.IntVar(&o.Workers, "workers", 8, "how many tests step at once")
+	flags.BoolVar(&o.ManagedControlPlanes, "managed-control-planes", true, "run Coder for control planes without spec.external; takes further rights")
 	flags.StringVar(&o.MetricsAddress, "metrics-bind-address", ":8443", "`ADDRESS` of the metrics, served over HTTPS to those who may read them; 0 for none")
 	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "`ADDRESS` of /healthz and /readyz; 0 for none")
 	flags.BoolVar(&o.LeaderElection, "leader-elect", true, "work only as the leader of all operators; several without it are safe, and waste requests")

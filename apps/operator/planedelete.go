@@ -27,6 +27,10 @@ func (r *planeReconciler) finish(ctx context.Context, plane *v1alpha1.CoderContr
 		return reconcile.Result{}, nil
 	}
 	if left := over.Sub(r.clock.Now()); left > 0 {
+		if r.stepping(kubernetes.Reference(plane.Namespace, plane.Name)) {
+			// A step that began before the deletion can still announce a create.
+			return reconcile.Result{RequeueAfter: min(left, lookWhileLeaving)}, nil
+		}
 		busy, err := r.busy(ctx, plane)
 		if err != nil {
 			return reconcile.Result{}, err
@@ -49,12 +53,12 @@ func (r *planeReconciler) finish(ctx context.Context, plane *v1alpha1.CoderContr
 // keep theirs do not count.
 func (r *planeReconciler) busy(ctx context.Context, plane *v1alpha1.CoderControlPlane) (int, error) {
 	var list v1alpha1.CoderTemplateTestList
-	if err := r.client.List(ctx, &list, client.InNamespace(plane.Namespace), client.MatchingFields{byControlPlane: plane.Name}); err != nil {
+	if err := r.live.List(ctx, &list, client.InNamespace(plane.Namespace)); err != nil {
 		return 0, fmt.Errorf("list the tests of the control plane: %w", err)
 	}
 	busy := 0
 	for i := range list.Items {
-		if cleans(&list.Items[i]) {
+		if list.Items[i].Spec.ControlPlaneRef.Name == plane.Name && cleans(&list.Items[i]) {
 			busy++
 		}
 	}
@@ -80,7 +84,7 @@ func leaving(plane *v1alpha1.CoderControlPlane, busy int, now time.Time) v1alpha
 	status := *plane.Status.DeepCopy()
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: conditionReconciling, Status: metav1.ConditionTrue, Reason: reasonLeaving,
-		Message:            fmt.Sprintf("%d tests delete their workspaces, until %s at most", busy, kubernetes.GraceOver(plane).UTC().Format(time.RFC3339)),
+		Message:            fmt.Sprintf("waits for tests to delete their workspaces, %d are left, until %s at most", busy, kubernetes.GraceOver(plane).UTC().Format(time.RFC3339)),
 		ObservedGeneration: plane.Generation, LastTransitionTime: metav1.NewTime(now),
 	})
 	return status

@@ -30,12 +30,15 @@ type deployer interface {
 // it is.
 type planeReconciler struct {
 	client   client.Client
+	live     client.Reader
 	planes   *kubernetes.ControlPlanes
 	deployer deployer
 	access   *accessKeeper
 	dial     ports.Dialer
 	clock    ports.Clock
 	recorder events.EventRecorder
+	// stepping tells whether a step of a test of the control plane is under way.
+	stepping func(plane string) bool
 }
 
 var _ reconcile.Reconciler = (*planeReconciler)(nil)
@@ -157,7 +160,7 @@ func (r *planeReconciler) save(ctx context.Context, plane *v1alpha1.CoderControl
 	}
 	for _, kind := range []string{conditionAvailable, conditionOperatorAccess} {
 		was, is := meta.FindStatusCondition(plane.Status.Conditions, kind), meta.FindStatusCondition(status.Conditions, kind)
-		if was != nil && was.Status == is.Status && was.Reason == is.Reason {
+		if is == nil || was != nil && was.Status == is.Status && was.Reason == is.Reason {
 			continue
 		}
 		severity := corev1.EventTypeNormal

@@ -7,7 +7,8 @@ package operator
 //
 // +kubebuilder:rbac:groups=coder.com,resources=codertemplatetests,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=coder.com,resources=codertemplatetests/status,verbs=update
-// +kubebuilder:rbac:groups=coder.com,resources=codercontrolplanes,verbs=get;list;watch
+// +kubebuilder:rbac:groups=coder.com,resources=codercontrolplanes,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=coder.com,resources=codercontrolplanes/status,verbs=update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups="";events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=get;create;update

@@ -34,7 +34,7 @@ const (
 func SystemEnv(args []string) Env {
 	return Env{
 		Args: args, Stdout: os.Stdout, Stderr: os.Stderr, Config: loadConfig,
-		Clock: systemclock.New(), Random: rand.Reader, Dial: coder.Dial,
+		Clock: systemclock.New(), Random: rand.Reader, Dial: coder.Dial, DialAccess: coder.DialAccess,
 	}
 }
 

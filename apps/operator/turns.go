@@ -38,3 +38,10 @@ func (t *turns) take(plane string) (done func(), ok bool) {
 		}
 	}, true
 }
+
+// any reports whether a turn of the control plane is taken.
+func (t *turns) any(plane string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.busy[plane] > 0
+}

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,14 +48,17 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 // secretsOf names the Secrets that a control plane's connection is made of.
 func secretsOf(plane *v1alpha1.CoderControlPlane) []string {
 	refs := []*v1alpha1.SecretKeyReference{plane.Spec.OperatorAccess.TokenSecretRef, plane.Status.OperatorTokenSecretRef}
+	var names []string
 	if plane.Spec.External != nil {
 		refs = append(refs, plane.Spec.External.CASecretRef)
 	}
-	var names []string
 	for _, ref := range refs {
-		if ref != nil {
+		if ref != nil && !slices.Contains(names, ref.Name) {
 			names = append(names, ref.Name)
 		}
+	}
+	if secrets := plane.Spec.TLS.SecretNames; plane.Spec.External == nil && len(secrets) > 0 && !slices.Contains(names, secrets[0]) {
+		names = append(names, secrets[0])
 	}
 	return names
 }
