@@ -3,6 +3,7 @@ package kubernetes_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +12,7 @@ import (
 	"github.com/assay-dev/assay/adapters/kubernetes"
 	"github.com/assay-dev/assay/adapters/kubernetes/v1alpha1"
 	"github.com/assay-dev/assay/core"
+	"github.com/assay-dev/assay/fakes/clock"
 	"github.com/assay-dev/assay/ports"
 )
 
@@ -51,7 +53,7 @@ func TestControlPlanes(t *testing.T) {
 	if err := c.live.Delete(t.Context(), deleting); err != nil {
 		t.Fatal(err)
 	}
-	planes := kubernetes.NewControlPlanes(c.live, c.live)
+	planes := kubernetes.NewControlPlanes(c.live, c.live, clock.New(time.Now()))
 	for _, row := range []struct {
 		name    string
 		state   core.ControlPlaneState
@@ -87,5 +89,56 @@ func TestControlPlanes(t *testing.T) {
 	}
 	if _, err := planes.ControlPlane(t.Context(), "no-namespace", ports.Live); err == nil {
 		t.Error("a reference without a namespace is taken")
+	}
+}
+
+// TestLeavingControlPlane goes on with the last connection while a deletion waits, even when
+// the token's Secret went first, and is gone once the time is over.
+func TestLeavingControlPlane(t *testing.T) {
+	c := requireCluster(t)
+	namespace := c.namespace(t)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "token"}, StringData: map[string]string{"token": "the-token"}}
+	plane := &v1alpha1.CoderControlPlane{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "coder", Finalizers: []string{v1alpha1.GraceFinalizer}},
+		Spec: v1alpha1.CoderControlPlaneSpec{
+			External:       &v1alpha1.ExternalControlPlane{URL: "https://coder.example.com"},
+			OperatorAccess: v1alpha1.OperatorAccess{TokenSecretRef: &v1alpha1.SecretKeyReference{Name: "token"}},
+		},
+	}
+	for _, object := range []client.Object{secret, plane} {
+		if err := c.live.Create(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	virtual := clock.New(time.Now())
+	planes := kubernetes.NewControlPlanes(c.live, c.live, virtual)
+	look := func(why string, planes *kubernetes.ControlPlanes, state core.ControlPlaneState) core.ControlPlane {
+		t.Helper()
+		got, err := planes.ControlPlane(t.Context(), kubernetes.Reference(namespace, "coder"), ports.Live)
+		if err != nil || got.State != state {
+			t.Fatalf("%s: %+v, error %v; want state %d", why, got, err, state)
+		}
+		return got
+	}
+	before := look("it is there", planes, core.ControlPlaneUsable)
+	if err := c.live.Delete(t.Context(), plane); err != nil {
+		t.Fatal(err)
+	}
+	look("its deletion waits", planes, core.ControlPlaneLeaving)
+	if err := c.live.Delete(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	if got := look("its Secret is gone", planes, core.ControlPlaneLeaving); got.Connection != before.Connection || got.Connection.Token.Empty() {
+		t.Errorf("the connection is %+v", got.Connection)
+	}
+	look("an operator that never saw the Secret", kubernetes.NewControlPlanes(c.live, c.live, virtual), core.ControlPlaneGone)
+	virtual.Advance(kubernetes.Grace + time.Second)
+	look("its time is over", planes, core.ControlPlaneGone)
+	if err := c.live.Get(t.Context(), client.ObjectKeyFromObject(plane), plane); err != nil {
+		t.Fatal(err)
+	}
+	plane.Finalizers = nil
+	if err := c.live.Update(t.Context(), plane); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -317,7 +317,9 @@ func TestAccessWithAFailingCluster(t *testing.T) {
 		funcs     interceptor.Funcs
 	}{
 		{"reading", "read secret coder-operator-token", interceptor.Funcs{
-			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error { return broken },
+			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+				return broken
+			},
 		}},
 		{"creating", "create secret coder-operator-token", interceptor.Funcs{
 			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return broken },

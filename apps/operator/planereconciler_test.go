@@ -182,23 +182,33 @@ func TestControlPlaneWithAFailingCluster(t *testing.T) {
 		deploy    error
 	}{
 		{"reading", "read control plane", broken, managedPlane(), interceptor.Funcs{
-			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error { return broken },
+			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+				return broken
+			},
 		}, nil},
 		{"the finalizer", "add the finalizer", broken, managedPlane(), interceptor.Funcs{
-			Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error { return broken },
+			Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+				return broken
+			},
 		}, nil},
 		{"the status", "write the status of the control plane", broken, managedPlane(), interceptor.Funcs{
-			SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error { return broken },
+			SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
+				return broken
+			},
 		}, nil},
 		{"a conflict", "write the status of the control plane", conflict, managedPlane(), interceptor.Funcs{
-			SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error { return conflict },
+			SubResourceUpdate: func(context.Context, client.Client, string, client.Object, ...client.SubResourceUpdateOption) error {
+				return conflict
+			},
 		}, nil},
 		{"deploying", "apply Deployment", broken, managedPlane(), interceptor.Funcs{}, fmt.Errorf("apply Deployment: %w", broken)},
 		{"listing the tests of one that is being deleted", "list the tests", broken, leavingPlane.DeepCopy(), interceptor.Funcs{
 			List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return broken },
 		}, nil},
 		{"letting it go", "remove the finalizer", broken, leavingPlane.DeepCopy(), interceptor.Funcs{
-			Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error { return broken },
+			Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+				return broken
+			},
 		}, nil},
 	} {
 		s := newPlaneStage(t, row.funcs, row.plane)
