@@ -36,11 +36,14 @@ const (
 )
 
 // controllers are the controllers that the controller manager runs: those that
-// act on what the API itself holds. The others make pods and see to nodes.
+// act on what the API itself holds, and those that make the pods of
+// Deployments. The others make other pods and see to nodes.
 var controllers = []string{
 	"clusterrole-aggregation-controller",
+	"deployment-controller",
 	"garbage-collector-controller",
 	"namespace-controller",
+	"replicaset-controller",
 	"root-ca-certificate-publisher-controller",
 	"serviceaccount-controller",
 }

@@ -30,7 +30,8 @@ type KubernetesOptions struct {
 	// WithControllerManager runs kube-controller-manager too, with the
 	// controllers that an API alone is incomplete without: those that collect
 	// garbage, empty deleted namespaces, make the default service account of
-	// each namespace and add up aggregated cluster roles.
+	// each namespace, add up aggregated cluster roles and make the pods of
+	// Deployments.
 	WithControllerManager bool
 	// Files are programs to use; those without a name are found as
 	// [KubernetesBinaries] finds them, and only if they are needed.

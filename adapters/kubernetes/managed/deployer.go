@@ -21,7 +21,7 @@ import (
 const FieldManager = "assay-operator"
 
 // ErrRefused is wrapped by errors of [Deployer.Apply] that last until people change
-// something, as the error says. Nothing was changed then.
+// something, as the error says: a name that is taken, or a spec that the API server refuses.
 var ErrRefused = errors.New("refused")
 
 // Deployer makes the cluster have what a managed control plane asks for.
@@ -94,6 +94,9 @@ func (d *Deployer) apply(ctx context.Context, object client.Object) (*unstructur
 		return nil, fmt.Errorf("convert %s: %w", name(object), err)
 	}
 	err = d.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(fields), client.FieldOwner(FieldManager), client.ForceOwnership)
+	if apierrors.IsInvalid(err) {
+		err = fmt.Errorf("%w: %w", ErrRefused, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("apply %s: %w", name(object), err)
 	}

@@ -50,8 +50,6 @@ type CoderControlPlaneList struct {
 
 // CoderControlPlaneSpec says which deployment it is. With external nothing is deployed, and the fields of a managed
 // deployment mean nothing.
-//
-// +kubebuilder:validation:XValidation:rule="has(self.external) || !has(self.volumeMounts) || self.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name))",fieldPath=".volumeMounts",message="each one must name a volume of spec.volumes"
 type CoderControlPlaneSpec struct {
 	// A deployment that somebody else runs. Without it the operator runs one in this namespace.
 	//
@@ -148,7 +146,6 @@ type CoderControlPlaneSpec struct {
 	// Where they are mounted in the container.
 	//
 	// +optional
-	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	VolumeMounts []corev1.VolumeMount `json:"volumeMounts,omitempty"`
 }
