@@ -92,6 +92,43 @@ func TestControlPlanes(t *testing.T) {
 	}
 }
 
+// TestExternalURLs refuses an address that would send the operator's token in clear, at
+// admission and again where it is used: older objects were never asked.
+func TestExternalURLs(t *testing.T) {
+	c := requireCluster(t)
+	namespace := c.namespace(t)
+	planes := kubernetes.NewControlPlanes(c.live, c.live, clock.New(time.Now()))
+	for _, row := range []struct {
+		url, refused string
+	}{
+		{"https://coder.example.com", ""},
+		{"http://coder.example.com", "must be https"},
+		{"http://10.0.0.1:7080", "must be https"},
+		{"http://127.0.0.1:3000/prefix", ""},
+		{"http://localhost:3000", ""},
+		{"http://[::1]:3000", ""},
+		{"http://coder.coder.svc:80", ""},
+		{"http://coder.coder.svc.cluster.local", ""},
+		{"http://coder.svc.example.com", "must be https"},
+		{"http://evil.example.com/.svc", "must be https"},
+		{"ftp://coder.example.com", "must be an http or https URL"},
+		{"coder.example.com", "must be an http or https URL"},
+	} {
+		plane := &v1alpha1.CoderControlPlane{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "url-"},
+			Spec:       v1alpha1.CoderControlPlaneSpec{External: &v1alpha1.ExternalControlPlane{URL: row.url}},
+		}
+		_, problem, err := planes.Connection(t.Context(), plane)
+		if clear := row.refused == "must be https"; err != nil || clear != strings.Contains(problem, "use https") {
+			t.Errorf("%s: the connection says %q, error %v", row.url, problem, err)
+		}
+		err = c.live.Create(t.Context(), plane)
+		if row.refused == "" && err != nil || row.refused != "" && (err == nil || !strings.Contains(err.Error(), row.refused)) {
+			t.Errorf("%s: admission says %v, want %q", row.url, err, row.refused)
+		}
+	}
+}
+
 // TestLeavingControlPlane goes on with the last connection while a deletion waits, even when
 // the token's Secret went first, and is gone once the time is over.
 func TestLeavingControlPlane(t *testing.T) {

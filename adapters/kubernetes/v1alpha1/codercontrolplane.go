@@ -158,7 +158,7 @@ type ExternalControlPlane struct {
 	// +required
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHost() != ''",message="must be an http or https URL with a host"
-	// +kubebuilder:validation:XValidation:rule="!isURL(self) || url(self).getScheme() != 'http' || url(self).getHostname() in ['localhost', '[::1]'] || url(self).getHostname().matches('^127(\\.[0-9]+){3}$|\\.svc(\\.cluster\\.local)?$')",message="must be https unless it is a Service of the cluster: the operator's token would cross the network unencrypted"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('http://') || self.matches('^http://(localhost|127[.][0-9.]+|[[]::1[]]|[^/@:]*[.]svc([.]cluster[.]local)?)(:[0-9]+)?(/.*)?$')",message="must be https unless it is a Service of the cluster: the operator's token would cross the network unencrypted"
 	URL string `json:"url"`
 	// Certificate authorities that are trusted for it: a key of a Secret in this namespace, in PEM. Without it those of
 	// the operator's image are.
