@@ -111,3 +111,16 @@ func (b *Bed) tokenFor(ctx context.Context, u User, active bool) (string, error)
 	})
 	return key.Key, err
 }
+
+// LiveWorkspaces lists the workspaces that a user has. It asks by name: Coder
+// takes an ID after "owner:" for a name that nobody has, and lists nothing.
+func (b *Bed) LiveWorkspaces(ctx context.Context, user User) ([]codersdk.Workspace, error) {
+	found, err := b.owner().Workspaces(ctx, codersdk.WorkspaceFilter{Owner: user.Name})
+	if err != nil {
+		return nil, fmt.Errorf("list the workspaces of %s: %w", user.Name, err)
+	}
+	if found.Count != len(found.Workspaces) {
+		return nil, fmt.Errorf("list the workspaces of %s: %d of %d came", user.Name, len(found.Workspaces), found.Count)
+	}
+	return found.Workspaces, nil
+}

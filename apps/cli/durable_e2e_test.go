@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/coder/coder/v2/codersdk"
-	"github.com/google/uuid"
 
 	"github.com/assay-dev/assay/adapters/testbed"
 )
@@ -71,7 +70,7 @@ type stageOfARun struct {
 	template string
 	args     []string
 	// Either a request is held, or the progress says something.
-	at      moment
+	at      testbed.Moment
 	held    func(*http.Request) bool
 	says    string
 	dropped bool
@@ -90,7 +89,7 @@ func stagesOfARun() []stageOfARun {
 	read := func(r *http.Request) bool {
 		return r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/api/v2/organizations/")
 	}
-	create, remove := request(http.MethodPost, "/workspaces"), request(http.MethodPost, "/builds")
+	create, remove := testbed.RequestTo(http.MethodPost, "/workspaces"), testbed.RequestTo(http.MethodPost, "/builds")
 	return []stageOfARun{
 		{name: "reading the inputs", template: "passing", held: read, reason: "Succeeded", code: 0, interrupted: 130},
 		{
@@ -98,7 +97,7 @@ func stagesOfARun() []stageOfARun {
 			reason: "CreateOutcomeUnknown", code: 3, interrupted: 130,
 		},
 		{
-			name: "create arrived, answer on its way", template: "passing", at: afterEffect, held: create,
+			name: "create arrived, answer on its way", template: "passing", at: testbed.AfterEffect, held: create,
 			reason: "Succeeded", code: 0, interrupted: 130,
 		},
 		{
@@ -111,7 +110,7 @@ func stagesOfARun() []stageOfARun {
 		},
 		{name: "delete sent, never arrived", template: "passing", held: remove, reason: "Succeeded", code: 0, interrupted: 130},
 		{
-			name: "delete arrived, answer on its way", template: "passing", at: afterEffect, held: remove,
+			name: "delete arrived, answer on its way", template: "passing", at: testbed.AfterEffect, held: remove,
 			reason: "Succeeded", code: 0, interrupted: 130,
 		},
 		{name: "deleting", template: "passing", says: "the delete build is running", reason: "Succeeded", code: 0, interrupted: 130},
@@ -126,11 +125,11 @@ func troubleTemplates() map[string]testbed.Template {
 }
 
 // reach runs assay up to the stage. The gate is nil where no request is held.
-func (s stageOfARun) reach(t *testing.T, x *trouble, m *machine, d *door) (*process, *gate) {
+func (s stageOfARun) reach(t *testing.T, x *trouble, m *machine, d *testbed.Door) (*process, *testbed.Gate) {
 	t.Helper()
-	var held *gate
+	var held *testbed.Gate
 	if s.held != nil {
-		held = d.hold(s.at, s.held)
+		held = d.Hold(s.at, s.held)
 	}
 	p := m.start(x.args(s.template, s.args...)...)
 	if held == nil {
@@ -138,7 +137,7 @@ func (s stageOfARun) reach(t *testing.T, x *trouble, m *machine, d *door) (*proc
 		return p, nil
 	}
 	select {
-	case <-held.reached:
+	case <-held.Reached:
 	case <-time.After(patience):
 		t.Fatalf("the request is never sent:\n%s", p.stderr.String())
 	}
@@ -148,13 +147,13 @@ func (s stageOfARun) reach(t *testing.T, x *trouble, m *machine, d *door) (*proc
 // TestKilledInEachStage kills assay in each stage and has assay resume finish.
 func TestKilledInEachStage(t *testing.T) {
 	eachStage(t, func(t *testing.T, x *trouble, s stageOfARun) {
-		d := newDoor(t, x.bed.URL)
-		m := x.machine(t, d.url)
+		d := testbed.NewDoor(t, x.bed.URL)
+		m := x.machine(t, d.URL)
 		m.settle = s.settle
 		p, held := s.reach(t, x, m, d)
 		p.kill()
 		if held != nil {
-			held.drop()
+			held.Drop()
 		}
 		result := m.run("resume", "--output", "json")
 		verdicts := result.verdicts(t)
@@ -170,17 +169,17 @@ func TestKilledInEachStage(t *testing.T) {
 // TestInterruptedInEachStage sends SIGINT in each stage.
 func TestInterruptedInEachStage(t *testing.T) {
 	eachStage(t, func(t *testing.T, x *trouble, s stageOfARun) {
-		d := newDoor(t, x.bed.URL)
-		m := x.machine(t, d.url)
+		d := testbed.NewDoor(t, x.bed.URL)
+		m := x.machine(t, d.URL)
 		m.settle = s.settle
 		p, held := s.reach(t, x, m, d)
 		p.signal(syscall.SIGINT)
 		p.await("stopping: ")
 		switch {
 		case s.dropped:
-			held.drop()
+			held.Drop()
 		case held != nil:
-			held.open()
+			held.Open()
 		}
 		if result := p.wait(); result.code != s.interrupted {
 			t.Errorf("exit code %d, want %d\n%s%s", result.code, s.interrupted, result.stdout, result.stderr)
@@ -202,23 +201,23 @@ func eachStage(t *testing.T, disturb func(t *testing.T, x *trouble, s stageOfARu
 				x.tester = newUser(t, bed, testbed.UserOptions{Activate: true})
 				before := tokensOf(t, bed, x.tester.ID)
 				disturb(t, &x, stage)
-				requireGone(t, bed, x.tester.ID, before)
+				requireGone(t, bed, x.tester, before)
 			})
 		}
 	})
 }
 
 // requireGone fails the test for a workspace or a token that is left of the user.
-func requireGone(t *testing.T, bed *testbed.Bed, user uuid.UUID, before map[string]bool) {
+func requireGone(t *testing.T, bed *testbed.Bed, user testbed.User, before map[string]bool) {
 	t.Helper()
-	live, err := bed.Client(bed.OwnerToken()).Workspaces(t.Context(), codersdk.WorkspaceFilter{Owner: user.String()})
+	live, err := bed.LiveWorkspaces(t.Context(), user)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range live.Workspaces {
+	for _, w := range live {
 		t.Errorf("workspace %s is left, its latest build %s/%s", w.Name, w.LatestBuild.Transition, w.LatestBuild.Job.Status)
 	}
-	for id := range tokensOf(t, bed, user) {
+	for id := range tokensOf(t, bed, user.ID) {
 		if !before[id] {
 			t.Errorf("session token %s is left", id)
 		}
@@ -245,7 +244,7 @@ func TestTwoResumesAtOnce(t *testing.T) {
 	if resumed != 1 {
 		t.Errorf("%d of two resumed the test, want one\n%s\n%s", resumed, results[0].stderr, results[1].stderr)
 	}
-	requireGone(t, bed, x.tester.ID, before)
+	requireGone(t, bed, x.tester, before)
 }
 
 // TestSomebodyElseInTheMiddle has the tester's workspace changed while its agents
@@ -300,7 +299,7 @@ func TestSomebodyElseInTheMiddle(t *testing.T) {
 			if got := result.verdicts(t)[0]; got.Reason != row.reason && !deletedWhileRunning(row.reason, got.Reason) || result.code != row.code {
 				t.Errorf("exit code %d, reason %s; want %d, %s: %s\n%s", result.code, got.Reason, row.code, row.reason, row.why, result.stderr)
 			}
-			requireGone(t, bed, x.tester.ID, before)
+			requireGone(t, bed, x.tester, before)
 		})
 	}
 }
@@ -330,5 +329,5 @@ func TestCoderGoesAndComesBack(t *testing.T) {
 	if got := result.verdicts(t)[0]; got.Reason != "Succeeded" || result.code != 0 {
 		t.Errorf("exit code %d, reason %s; want 0, Succeeded\n%s", result.code, got.Reason, result.stderr)
 	}
-	requireGone(t, bed, x.tester.ID, before)
+	requireGone(t, bed, x.tester, before)
 }

@@ -3,7 +3,6 @@ package operator_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -49,6 +48,11 @@ type stage struct {
 	cluster   *testbed.Kubernetes
 	bed       *testbed.Bed
 	namespace string
+	// url is where the operator reaches Coder.
+	url string
+	// environment is what the operator's has besides the test's.
+	environment []string
+
 	tester    testbed.User
 	templates map[string]string
 }
@@ -56,25 +60,43 @@ type stage struct {
 // newStage installs the definitions, makes a namespace and pushes the templates.
 func newStage(t *testing.T, bed *testbed.Bed, templates map[string]testbed.Template) *stage {
 	t.Helper()
-	s := &stage{t: t, cluster: testbed.RequireKubernetes(t), bed: bed, namespace: testbed.UniqueName("tests"), templates: map[string]string{}}
-	tester, err := bed.CreateUser(t.Context(), testbed.UserOptions{Activate: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.tester = tester
-	for name, template := range templates {
-		pushed, err := bed.PushTemplate(t.Context(), testbed.UniqueName(name), template)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.templates[name] = "coder." + pushed.TemplateName
-	}
-	s.kubectl("apply", "--server-side", "-f", "manifests/crd")
+	return newStageOn(t, testbed.RequireKubernetes(t), bed, templates, "manifests/crd")
+}
+
+func newStageOn(t *testing.T, cluster *testbed.Kubernetes, bed *testbed.Bed, templates map[string]testbed.Template, definitions string) *stage {
+	t.Helper()
+	s := newEmptyStage(t, cluster, bed, definitions)
+	s.push(templates)
+	return s
+}
+
+// newEmptyStage does not ask Coder for anything yet.
+func newEmptyStage(t *testing.T, cluster *testbed.Kubernetes, bed *testbed.Bed, definitions string) *stage {
+	t.Helper()
+	s := &stage{t: t, cluster: cluster, bed: bed, url: bed.URL, namespace: testbed.UniqueName("tests"), templates: map[string]string{}}
+	s.kubectl("apply", "--server-side", "-f", definitions)
 	s.kubectl("wait", "--for=condition=Established", "crd", "--all")
 	s.kubectl("apply", "--server-side", "-f", "manifests/rbac")
 	s.kubectl("create", "namespace", s.namespace)
 	s.kubectl("--namespace", s.namespace, "create", "rolebinding", "assay-operator", "--clusterrole=assay-operator", "--user="+operatorUser)
 	return s
+}
+
+// push makes a tester and templates.
+func (s *stage) push(templates map[string]testbed.Template) {
+	s.t.Helper()
+	tester, err := s.bed.CreateUser(s.t.Context(), testbed.UserOptions{Activate: true})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.tester = tester
+	for name, template := range templates {
+		pushed, err := s.bed.PushTemplate(s.t.Context(), testbed.UniqueName(name), template)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.templates[name] = "coder." + pushed.TemplateName
+	}
 }
 
 // kubectl runs kubectl and fails the test if it fails.
@@ -120,7 +142,7 @@ spec:
   external: {url: %q}
   operatorAccess: {tokenSecretRef: {name: coder-token}}
   templateTests: {ownerUserID: %q}
-`, s.tester.Token, s.bed.URL, s.tester.ID))
+`, s.tester.Token, s.url, s.tester.ID))
 }
 
 // test applies a test of a template's active version.
@@ -201,7 +223,7 @@ type operator struct {
 const operatorUser = "assay-operator"
 
 // operate starts an operator for the stage's namespace.
-func (s *stage) operate() *operator {
+func (s *stage) operate(args ...string) *operator {
 	s.t.Helper()
 	path, err := binary()
 	if err != nil {
@@ -215,12 +237,12 @@ func (s *stage) operate() *operator {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	o := &operator{
-		command: exec.CommandContext(context.WithoutCancel(s.t.Context()), path,
-			"--kubeconfig", kubeconfig, "--namespaces", s.namespace, "--leader-election-namespace", s.namespace,
-			"--metrics-bind-address", "0", "--health-probe-bind-address", "0", "--log-format", "text", "--log-level", "debug"),
-		log: log, ended: make(chan error, 1),
-	}
+	args = append([]string{
+		"--kubeconfig", kubeconfig, "--namespaces", s.namespace, "--leader-election-namespace", s.namespace, "--managed-control-planes=false",
+		"--metrics-bind-address", "0", "--health-probe-bind-address", "0", "--log-format", "text", "--log-level", "debug",
+	}, args...)
+	o := &operator{command: exec.CommandContext(context.WithoutCancel(s.t.Context()), path, args...), log: log, ended: make(chan error, 1)}
+	o.command.Env = append(os.Environ(), s.environment...)
 	o.command.Stdout, o.command.Stderr = log, log
 	if err := o.command.Start(); err != nil {
 		s.t.Fatal(err)
@@ -229,7 +251,7 @@ func (s *stage) operate() *operator {
 	s.t.Cleanup(func() {
 		_ = o.command.Process.Kill()
 		text, err := os.ReadFile(log.Name())
-		if err == nil && strings.Contains(string(text), s.tester.Token) {
+		if err == nil && s.tester.Token != "" && strings.Contains(string(text), s.tester.Token) {
 			s.t.Error("the token is in the operator's log")
 		}
 		if err == nil && s.t.Failed() {
@@ -255,14 +277,58 @@ func (o *operator) stop(t *testing.T) {
 	}
 }
 
-// requireClean fails the test if the tester has a workspace.
-func (s *stage) requireClean() {
+// kill ends the operator as a lost machine does.
+func (o *operator) kill(t *testing.T) {
+	t.Helper()
+	if err := o.command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-o.ended
+}
+
+// in is the stage of a subtest.
+func (s *stage) in(t *testing.T) *stage {
+	within := *s
+	within.t = t
+	return &within
+}
+
+// until polls for a condition.
+func (s *stage) until(what string, met func() bool) {
 	s.t.Helper()
-	found, err := s.bed.Client(s.bed.OwnerToken()).Workspaces(s.t.Context(), codersdk.WorkspaceFilter{Owner: s.tester.ID.String()})
+	for limit := time.After(2 * patience); !met(); {
+		select {
+		case <-limit:
+			s.t.Fatalf("it never is so that %s", what)
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// dryRun has the API server check a manifest.
+func (s *stage) dryRun(manifest string) string {
+	s.t.Helper()
+	file := filepath.Join(s.t.TempDir(), "manifest.yaml")
+	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return s.kubectl("--namespace", s.namespace, "apply", "--dry-run=server", "-f", file)
+}
+
+// workspaces lists those that the tester has.
+func (s *stage) workspaces() []codersdk.Workspace {
+	s.t.Helper()
+	live, err := s.bed.LiveWorkspaces(s.t.Context(), s.tester)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, w := range found.Workspaces {
+	return live
+}
+
+// requireClean fails the test if the tester has a workspace.
+func (s *stage) requireClean() {
+	s.t.Helper()
+	for _, w := range s.workspaces() {
 		s.t.Errorf("workspace %s is left", w.Name)
 	}
 }
@@ -321,36 +387,6 @@ func TestExpires(t *testing.T) {
 	o.stop(t)
 }
 
-// TestLeaderIsKilledInEachStage has a standby take over from a leader that was killed.
-func TestLeaderIsKilledInEachStage(t *testing.T) {
-	bed := testbed.Require(t)
-	const seconds = "  parameters: [{name: seconds, value: \"6\"}]\n"
-	for _, row := range []struct{ name, template, more, at, phase, reason string }{
-		{"building", "slow-build", seconds, "WaitingForBuild", "Succeeded", "Succeeded"},
-		{"agents starting", "slow-startup", seconds, "WaitingForAgents", "Succeeded", "Succeeded"},
-		{"cleaning up", "startup-fails", "", "AgentStartError", "Failed", "AgentStartError"},
-	} {
-		t.Run(strings.ReplaceAll(row.name, " ", "-"), func(t *testing.T) {
-			s := newStage(t, bed, map[string]testbed.Template{
-				"slow-build": slowBuild(), "slow-startup": testbed.SlowStartup(), "startup-fails": testbed.StartupFails(),
-			})
-			s.controlPlane()
-			leader := s.operate()
-			s.test("test", row.template, row.more)
-			s.await("test", row.at, func(got status) bool { return got.Reason == row.at })
-			standby := s.operate()
-			if err := leader.command.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			if got := s.awaitEnd("test"); got.Phase != row.phase || got.Reason != row.reason {
-				t.Errorf("%+v, want %s %s", got, row.phase, row.reason)
-			}
-			s.requireClean()
-			standby.stop(t)
-		})
-	}
-}
-
 // slowBuild is a passing template whose build takes a few seconds.
 func slowBuild() testbed.Template {
 	template := testbed.Passing()
@@ -376,39 +412,4 @@ spec: {controlPlaneRef: {name: coder}, template: docker, version: {name: v1, act
 			t.Errorf("error is %v, want it to say %q", err, want)
 		}
 	}
-}
-
-// TestControlPlaneDeleted ends the tests of a control plane that goes.
-func TestControlPlaneDeleted(t *testing.T) {
-	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"slow": testbed.SlowStartup()})
-	s.controlPlane()
-	o := s.operate()
-	s.test("slow", "slow", "")
-	s.await("slow", "waiting for its agents", func(got status) bool { return got.Reason == "WaitingForAgents" })
-	s.kubectl("--namespace", s.namespace, "delete", "ccp", "coder", "--timeout=60s")
-	got := s.await("slow", "failed", func(got status) bool { return got.Phase == "Failed" })
-	if got.Reason != "ControlPlaneGone" || got.condition("WorkspaceDeleted") != "Unknown/ControlPlaneGone" {
-		t.Errorf("%+v, want ControlPlaneGone", got)
-	}
-	s.kubectl("--namespace", s.namespace, "delete", "ctt", "slow", "--timeout=60s")
-	o.stop(t)
-	// Nobody cleans up behind a control plane that is gone: this test does.
-	if err := deleteWorkspaces(t, s); err != nil {
-		t.Error(err)
-	}
-}
-
-func deleteWorkspaces(t *testing.T, s *stage) error {
-	t.Helper()
-	client := s.bed.Client(s.bed.OwnerToken())
-	found, err := client.Workspaces(t.Context(), codersdk.WorkspaceFilter{Owner: s.tester.ID.String()})
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, w := range found.Workspaces {
-		_, err := client.CreateWorkspaceBuild(t.Context(), w.ID, codersdk.CreateWorkspaceBuildRequest{Transition: codersdk.WorkspaceTransitionDelete})
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
 }

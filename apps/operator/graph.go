@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -91,6 +92,9 @@ func newScheme() (*runtime.Scheme, error) {
 
 func newManager(options Options, config *rest.Config, scheme *runtime.Scheme, log *slog.Logger) (manager.Manager, error) {
 	grace := shutdownTimeout
+	// What the libraries log without being handed a logger goes the same way.
+	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
+	klog.SetSlogLogger(log)
 	managerOptions := manager.Options{
 		Scheme: scheme, Logger: logr.FromSlogHandler(log.Handler()),
 		LeaderElection: options.LeaderElection, LeaderElectionID: leaderElectionID,

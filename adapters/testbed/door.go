@@ -1,4 +1,4 @@
-package cli_test
+package testbed
 
 import (
 	"context"
@@ -13,51 +13,58 @@ import (
 	"testing"
 )
 
-// door is a proxy in front of a real Coder at which a test can hold one request, to
-// have something happen in exactly that moment.
-type door struct {
-	url     string
+// Door is a proxy in front of a deployment at which a test can hold one request,
+// to have something happen in exactly that moment. It takes requests for its own
+// address, and as an HTTP proxy those for any other: all go to the deployment.
+type Door struct {
+	// URL is its address.
+	URL     string
 	forward *httputil.ReverseProxy
 	mu      sync.Mutex
-	gate    *gate
+	gate    *Gate
 }
 
-// moment is when a request is held.
-type moment int
+// Moment is when a request is held.
+type Moment int
 
+// The moments.
 const (
-	// beforeEffect: Coder has not seen the request.
-	beforeEffect moment = iota
-	// afterEffect: Coder has answered, and nobody has seen the answer.
-	afterEffect
+	// BeforeEffect: Coder has not seen the request.
+	BeforeEffect Moment = iota
+	// AfterEffect: Coder has answered, and nobody has seen the answer.
+	AfterEffect
 )
 
-// gate holds the first request that it is for.
-type gate struct {
-	at      moment
+// Gate holds the first request that it is for.
+type Gate struct {
+	// Reached is closed when the request is held.
+	Reached chan struct{}
+
+	at      Moment
 	matches func(*http.Request) bool
-	// reached is closed when the request is held.
-	reached chan struct{}
 	// opened lets the request, or its answer, pass. dropped cuts the connection.
 	opened, dropped chan struct{}
 }
 
-func (g *gate) open() { close(g.opened) }
-func (g *gate) drop() { close(g.dropped) }
+// Open lets what is held pass.
+func (g *Gate) Open() { close(g.opened) }
 
-// request matches requests by their method and the end of their path.
-func request(method, suffix string) func(*http.Request) bool {
+// Drop cuts the connection of what is held.
+func (g *Gate) Drop() { close(g.dropped) }
+
+// RequestTo matches requests by their method and the end of their path.
+func RequestTo(method, suffix string) func(*http.Request) bool {
 	return func(r *http.Request) bool { return r.Method == method && strings.HasSuffix(r.URL.Path, suffix) }
 }
 
-// newDoor opens a door to a deployment.
-func newDoor(t *testing.T, target string) *door {
+// NewDoor opens a door to the deployment at the target, until the test ends.
+func NewDoor(t testing.TB, target string) *Door {
 	t.Helper()
 	address, err := url.Parse(target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{forward: &httputil.ReverseProxy{
+	d := &Door{forward: &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(address); r.Out.Host = address.Host },
 		// A stream is passed on as it comes.
 		FlushInterval: -1,
@@ -67,20 +74,20 @@ func newDoor(t *testing.T, target string) *door {
 	t.Cleanup(server.Close)
 	// Streams would keep Close waiting.
 	t.Cleanup(server.CloseClientConnections)
-	d.url = server.URL
+	d.URL = server.URL
 	return d
 }
 
-// hold sets a gate for the next such request.
-func (d *door) hold(at moment, matches func(*http.Request) bool) *gate {
+// Hold sets a gate for the next such request.
+func (d *Door) Hold(at Moment, matches func(*http.Request) bool) *Gate {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.gate = &gate{at: at, matches: matches, reached: make(chan struct{}), opened: make(chan struct{}), dropped: make(chan struct{})}
+	d.gate = &Gate{at: at, matches: matches, Reached: make(chan struct{}), opened: make(chan struct{}), dropped: make(chan struct{})}
 	return d.gate
 }
 
 // gateFor takes the gate for the request, nil for none.
-func (d *door) gateFor(r *http.Request) *gate {
+func (d *Door) gateFor(r *http.Request) *Gate {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.gate == nil || !d.gate.matches(r) {
@@ -91,7 +98,8 @@ func (d *door) gateFor(r *http.Request) *gate {
 	return gate
 }
 
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP implements http.Handler.
+func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	gate := d.gateFor(r)
 	if gate == nil {
 		d.forward.ServeHTTP(w, r)
@@ -100,16 +108,16 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The one who asked may die meanwhile; what it asked for takes effect all the same.
 	r = r.WithContext(context.WithoutCancel(r.Context()))
 	answer := httptest.NewRecorder()
-	if gate.at == afterEffect {
+	if gate.at == AfterEffect {
 		d.forward.ServeHTTP(answer, r)
 	}
-	close(gate.reached)
+	close(gate.Reached)
 	select {
 	case <-gate.opened:
 	case <-gate.dropped:
 		panic(http.ErrAbortHandler)
 	}
-	if gate.at == beforeEffect {
+	if gate.at == BeforeEffect {
 		d.forward.ServeHTTP(w, r)
 		return
 	}

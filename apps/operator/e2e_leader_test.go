@@ -1,0 +1,140 @@
+package operator_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assay-dev/assay/adapters/testbed"
+)
+
+// stageOfATest is a moment of a test: a request is held, or the status has a reason.
+type stageOfATest struct {
+	name, template, more string
+	at                   testbed.Moment
+	held                 func(*http.Request) bool
+	reason               string
+	// What the standby makes of it.
+	want string
+}
+
+func stagesOfATest() []stageOfATest {
+	const seconds = "  parameters: [{name: seconds, value: \"6\"}]\n"
+	inputs := func(r *http.Request) bool {
+		return r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/api/v2/organizations/")
+	}
+	create, remove := testbed.RequestTo(http.MethodPost, "/workspaces"), testbed.RequestTo(http.MethodPost, "/builds")
+	return []stageOfATest{
+		{name: "reading the inputs", template: "passing", held: inputs, want: "Succeeded"},
+		{name: "create arrived, answer on its way", template: "passing", at: testbed.AfterEffect, held: create, want: "Succeeded"},
+		{name: "building", template: "slow-build", more: seconds, reason: "WaitingForBuild", want: "Succeeded"},
+		{name: "agents starting", template: "slow-startup", more: seconds, reason: "WaitingForAgents", want: "Succeeded"},
+		{name: "delete sent, never arrived", template: "passing", held: remove, want: "Succeeded"},
+		{name: "delete arrived, answer on its way", template: "passing", at: testbed.AfterEffect, held: remove, want: "Succeeded"},
+		{name: "deleting", template: "passing", reason: "DeletingWorkspace", want: "Succeeded"},
+		{name: "cleaning up after a failure", template: "startup-fails", reason: "AgentStartError", want: "AgentStartError"},
+	}
+}
+
+// TestLeaderIsKilledInEachStage has a standby take over from a leader that was killed.
+func TestLeaderIsKilledInEachStage(t *testing.T) {
+	s := newStage(t, testbed.Require(t), map[string]testbed.Template{
+		"passing": testbed.Passing(), "slow-build": slowBuild(), "slow-startup": testbed.SlowStartup(), "startup-fails": testbed.StartupFails(),
+	})
+	door := testbed.NewDoor(t, s.bed.URL)
+	s.url = door.URL
+	s.controlPlane()
+	leader := s.operate()
+	for number, row := range stagesOfATest() {
+		t.Run(strings.ReplaceAll(row.name, " ", "-"), func(t *testing.T) {
+			s := s.in(t)
+			standby := s.operate()
+			var gate *testbed.Gate
+			if row.held != nil {
+				gate = door.Hold(row.at, row.held)
+			}
+			name := "test-" + string(rune('a'+number))
+			s.test(name, row.template, row.more)
+			if gate == nil {
+				s.await(name, row.reason, func(got status) bool { return got.Reason == row.reason })
+			} else {
+				select {
+				case <-gate.Reached:
+				case <-time.After(patience):
+					t.Fatal("the request is never sent")
+				}
+			}
+			leader.kill(t)
+			if gate != nil {
+				gate.Drop()
+			}
+			if got := s.awaitEnd(name); got.Reason != row.want {
+				t.Errorf("%+v, want %s", got, row.want)
+			}
+			s.requireClean()
+			leader = standby
+		})
+	}
+	leader.stop(t)
+}
+
+// TestCreateThatNeverArrivedIsNotRepeated kills the leader when its create is on its way to
+// Coder and never gets there: the standby cannot know that, so it must not send another one.
+func TestCreateThatNeverArrivedIsNotRepeated(t *testing.T) {
+	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"passing": testbed.Passing()})
+	door := testbed.NewDoor(t, s.bed.URL)
+	s.url = door.URL
+	s.controlPlane()
+	leader := s.operate()
+	gate := door.Hold(testbed.BeforeEffect, testbed.RequestTo(http.MethodPost, "/workspaces"))
+	s.test("lost", "passing", "")
+	select {
+	case <-gate.Reached:
+	case <-time.After(patience):
+		t.Fatal("the create is never sent")
+	}
+	leader.kill(t)
+	gate.Drop()
+	standby := s.operate()
+	s.await("lost", "confirming its create", func(got status) bool { return got.Reason == "ConfirmingCreate" })
+	s.requireClean()
+	// What became of a create is certain after 15 minutes only: an admin does not wait.
+	s.kubectl("--namespace", s.namespace, "delete", "ctt", "lost", "--wait=false")
+	s.kubectl("--namespace", s.namespace, "patch", "ctt", "lost", "--type=merge", "--patch", `{"metadata":{"finalizers":null}}`)
+	standby.stop(t)
+	s.requireClean()
+}
+
+// TestRestartWithFiftyRunningTests kills the only operator while fifty tests run.
+func TestRestartWithFiftyRunningTests(t *testing.T) {
+	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"passing": testbed.Passing()})
+	s.controlPlane()
+	first := s.operate()
+	const many = 50
+	var manifest strings.Builder
+	for range many {
+		manifest.WriteString(strings.NewReplacer("$NAME", testbed.UniqueName("many"), "$TEMPLATE", s.templates["passing"]).Replace(`
+---
+apiVersion: coder.com/v1alpha1
+kind: CoderTemplateTest
+metadata: {name: $NAME}
+spec: {controlPlaneRef: {name: coder}, template: $TEMPLATE, version: {active: true}}
+`))
+	}
+	s.mustApply(manifest.String())
+	count := func(jsonpath, word string) int {
+		return strings.Count(s.kubectl("--namespace", s.namespace, "get", "ctt", "-o", "jsonpath="+jsonpath), word)
+	}
+	s.until("ten tests are through and all others under way", func() bool {
+		return count("{.items[*].status.phase}", "Succeeded") >= 10 && count("{.items[*].status.phase}", "Pending") == 0
+	})
+	first.kill(t)
+	second := s.operate()
+	s.until("all tests are through", func() bool { return count("{.items[*].status.phase}", "Running") == 0 })
+	if got := count("{.items[*].status.phase}", "Succeeded"); got != many {
+		t.Errorf("%d of %d tests succeeded: %s", got, many, s.kubectl("--namespace", s.namespace, "get", "ctt"))
+	}
+	s.requireClean()
+	second.stop(t)
+}
