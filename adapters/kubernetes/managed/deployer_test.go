@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/assay-dev/assay/adapters/kubernetes/v1alpha1"
+	"github.com/assay-dev/assay/adapters/testbed"
 )
 
 // The server takes all that is made, each object is the control plane's, and what it
@@ -98,7 +99,9 @@ func TestSpecPropagates(t *testing.T) {
 		},
 		{
 			"service.port", func(s *v1alpha1.CoderControlPlaneSpec) { s.Service.Port = 8080 },
-			func(_ *appsv1.Deployment, v *corev1.Service) any { return []any{len(v.Spec.Ports), v.Spec.Ports[0].Port} }, []any{1, int32(8080)},
+			func(_ *appsv1.Deployment, v *corev1.Service) any {
+				return []any{len(v.Spec.Ports), v.Spec.Ports[0].Port}
+			}, []any{1, int32(8080)},
 		},
 		{
 			"service.annotations", func(s *v1alpha1.CoderControlPlaneSpec) { s.Service.Annotations = map[string]string{"a": "b"} },
@@ -109,7 +112,9 @@ func TestSpecPropagates(t *testing.T) {
 			func(d *appsv1.Deployment, _ *corev1.Service) any { return coder(d).Args }, []string{"server", "--verbose"},
 		},
 		{
-			"extraEnv", func(s *v1alpha1.CoderControlPlaneSpec) { s.ExtraEnv = []corev1.EnvVar{{Name: "A", Value: "$(CODER_HTTP_ADDRESS)"}} },
+			"extraEnv", func(s *v1alpha1.CoderControlPlaneSpec) {
+				s.ExtraEnv = []corev1.EnvVar{{Name: "A", Value: "$(CODER_HTTP_ADDRESS)"}}
+			},
 			func(d *appsv1.Deployment, _ *corev1.Service) any { return coder(d).Env },
 			[]corev1.EnvVar{{Name: "CODER_HTTP_ADDRESS", Value: "0.0.0.0:8080"}, {Name: "A", Value: "$(CODER_HTTP_ADDRESS)"}},
 		},
@@ -117,7 +122,9 @@ func TestSpecPropagates(t *testing.T) {
 			"envFrom", func(s *v1alpha1.CoderControlPlaneSpec) {
 				s.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "more"}}}}
 			},
-			func(d *appsv1.Deployment, _ *corev1.Service) any { return coder(d).EnvFrom[len(coder(d).EnvFrom)-1].SecretRef.Name }, "more",
+			func(d *appsv1.Deployment, _ *corev1.Service) any {
+				return coder(d).EnvFrom[len(coder(d).EnvFrom)-1].SecretRef.Name
+			}, "more",
 		},
 		{
 			"imagePullSecrets", func(s *v1alpha1.CoderControlPlaneSpec) {
@@ -342,6 +349,31 @@ func TestProblemOfARealDeployment(t *testing.T) {
 		state, err := New(s.operator).Apply(ctx, plane)
 		return strings.Contains(state.Problem, "exceeded quota"), err
 	})
+}
+
+// Where only restricted pods are admitted, those of a control plane without a word about
+// security are; and a rollout is over once its pods are available.
+func TestPodsBecomeReady(t *testing.T) {
+	s := newStageOf(t, testbed.RequireKubernetesWithNode(t))
+	namespace := &corev1.Namespace{}
+	s.read(s.namespace, namespace)
+	namespace.Labels["pod-security.kubernetes.io/enforce"] = "restricted"
+	if err := s.admin.Update(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	plane := s.plane("coder", v1alpha1.CoderControlPlaneSpec{Replicas: new(int32(2))})
+	for _, image := range []string{"example.com/coder:v1", "example.com/coder:v2"} {
+		plane.Spec.Image = image
+		if state := s.apply(plane); state.Current || state.Problem != "" {
+			t.Errorf("with %s just applied the state is %+v", image, state)
+		}
+		s.eventually("the rollout of "+image, func(context.Context) (bool, error) {
+			return s.apply(plane) == State{Replicas: 2, ReadyReplicas: 2, Current: true}, nil
+		})
+		if got := s.deployment("coder").Spec.Template.Spec.Containers[0].Image; got != image {
+			t.Errorf("the image is %s, want %s", got, image)
+		}
+	}
 }
 
 // The objects go with their owner. The collector takes up to half a minute to learn of a
