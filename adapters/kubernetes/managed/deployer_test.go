@@ -75,7 +75,7 @@ func TestSpecPropagates(t *testing.T) {
 	s := newStage(t)
 	plane := s.plane("coder", v1alpha1.CoderControlPlaneSpec{Replicas: new(int32(0))})
 	s.apply(plane)
-	original, deployed, served := plane.Spec.DeepCopy(), s.deployment("coder").Spec, s.service("coder").Spec
+	original, deployed, served := plane.Spec.DeepCopy(), s.deployment("coder").Spec, s.service().Spec
 	pod := func(d *appsv1.Deployment) *corev1.PodSpec { return &d.Spec.Template.Spec }
 	coder := func(d *appsv1.Deployment) *corev1.Container { return &pod(d).Containers[0] }
 	type seen func(d *appsv1.Deployment, v *corev1.Service) any
@@ -101,15 +101,18 @@ func TestSpecPropagates(t *testing.T) {
 			"service.port", func(s *v1alpha1.CoderControlPlaneSpec) { s.Service.Port = 8080 },
 			func(_ *appsv1.Deployment, v *corev1.Service) any {
 				return []any{len(v.Spec.Ports), v.Spec.Ports[0].Port}
-			}, []any{1, int32(8080)},
+			},
+			[]any{1, int32(8080)},
 		},
 		{
 			"service.annotations", func(s *v1alpha1.CoderControlPlaneSpec) { s.Service.Annotations = map[string]string{"a": "b"} },
-			func(_ *appsv1.Deployment, v *corev1.Service) any { return v.Annotations }, map[string]string{"a": "b"},
+			func(_ *appsv1.Deployment, v *corev1.Service) any { return v.Annotations },
+			map[string]string{"a": "b"},
 		},
 		{
 			"extraArgs", func(s *v1alpha1.CoderControlPlaneSpec) { s.ExtraArgs = []string{"--verbose"} },
-			func(d *appsv1.Deployment, _ *corev1.Service) any { return coder(d).Args }, []string{"server", "--verbose"},
+			func(d *appsv1.Deployment, _ *corev1.Service) any { return coder(d).Args },
+			[]string{"server", "--verbose"},
 		},
 		{
 			"extraEnv", func(s *v1alpha1.CoderControlPlaneSpec) {
@@ -130,7 +133,8 @@ func TestSpecPropagates(t *testing.T) {
 			"imagePullSecrets", func(s *v1alpha1.CoderControlPlaneSpec) {
 				s.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "registry"}}
 			},
-			func(d *appsv1.Deployment, _ *corev1.Service) any { return pod(d).ImagePullSecrets }, []corev1.LocalObjectReference{{Name: "registry"}},
+			func(d *appsv1.Deployment, _ *corev1.Service) any { return pod(d).ImagePullSecrets },
+			[]corev1.LocalObjectReference{{Name: "registry"}},
 		},
 		{
 			"resources", func(s *v1alpha1.CoderControlPlaneSpec) {
@@ -174,7 +178,8 @@ func TestSpecPropagates(t *testing.T) {
 		},
 		{
 			"nodeSelector", func(s *v1alpha1.CoderControlPlaneSpec) { s.NodeSelector = map[string]string{"a": "b"} },
-			func(d *appsv1.Deployment, _ *corev1.Service) any { return pod(d).NodeSelector }, map[string]string{"a": "b"},
+			func(d *appsv1.Deployment, _ *corev1.Service) any { return pod(d).NodeSelector },
+			map[string]string{"a": "b"},
 		},
 		{
 			"tolerations", func(s *v1alpha1.CoderControlPlaneSpec) {
@@ -211,7 +216,7 @@ func TestSpecPropagates(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.apply(plane)
-			if diff := cmp.Diff(row.want, row.seen(s.deployment("coder"), s.service("coder"))); diff != "" {
+			if diff := cmp.Diff(row.want, row.seen(s.deployment("coder"), s.service())); diff != "" {
 				t.Errorf("the field did not arrive (-want +got):\n%s", diff)
 			}
 			plane.Spec = *original.DeepCopy()
@@ -222,10 +227,10 @@ func TestSpecPropagates(t *testing.T) {
 			if diff := cmp.Diff(deployed, s.deployment("coder").Spec); diff != "" {
 				t.Errorf("it stayed in the Deployment:\n%s", diff)
 			}
-			if diff := cmp.Diff(served, s.service("coder").Spec); diff != "" {
+			if diff := cmp.Diff(served, s.service().Spec); diff != "" {
 				t.Errorf("it stayed in the Service:\n%s", diff)
 			}
-			if got := s.service("coder").Annotations; len(got) > 0 {
+			if got := s.service().Annotations; len(got) > 0 {
 				t.Errorf("annotations stayed: %v", got)
 			}
 		})
@@ -239,7 +244,7 @@ func TestDriftIsRepaired(t *testing.T) {
 	})
 	s.apply(plane)
 	s.settled(plane)
-	deployed, served := s.deployment("coder"), s.service("coder")
+	deployed, served := s.deployment("coder"), s.service()
 	role := &rbacv1.Role{}
 	s.read("coder-workspaces", role)
 	rules := role.DeepCopy().Rules
@@ -272,11 +277,11 @@ func TestDriftIsRepaired(t *testing.T) {
 	}
 	// The old key of the selector is somebody else's field now, which is not ours to remove.
 	for key, value := range served.Spec.Selector {
-		if got := s.service("coder").Spec.Selector[key]; got != value {
+		if got := s.service().Spec.Selector[key]; got != value {
 			t.Errorf("selector %s is %q, want %q", key, got, value)
 		}
 	}
-	if got := s.service("coder").Annotations["a"]; got != "b" {
+	if got := s.service().Annotations["a"]; got != "b" {
 		t.Errorf("annotation is %q, want b", got)
 	}
 	s.read("coder-workspaces", role)
@@ -292,7 +297,7 @@ func TestForeignFieldsStay(t *testing.T) {
 	plane := s.plane("coder", v1alpha1.CoderControlPlaneSpec{Replicas: new(int32(0))})
 	s.apply(plane)
 	s.settled(plane)
-	d, v, account := s.deployment("coder"), s.service("coder"), &corev1.ServiceAccount{}
+	d, v, account := s.deployment("coder"), s.service(), &corev1.ServiceAccount{}
 	s.read("coder", account)
 	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 	d.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = "2026-11-30T00:00:00Z"
@@ -322,7 +327,7 @@ func TestForeignFieldsStay(t *testing.T) {
 	if diff := cmp.Diff(d.Labels, after.Labels); diff != "" {
 		t.Errorf("labels:\n%s", diff)
 	}
-	served := s.service("coder")
+	served := s.service()
 	if !maps.Equal(served.Annotations, v.Annotations) || served.Spec.SessionAffinity != corev1.ServiceAffinityClientIP {
 		t.Errorf("Service: annotations %v, affinity %s", served.Annotations, served.Spec.SessionAffinity)
 	}
