@@ -46,6 +46,8 @@ type KubernetesFiles struct {
 	Etcd              string
 	APIServer         string
 	ControllerManager string
+	Scheduler         string
+	Kwok              string
 	Kubectl           string
 }
 
@@ -56,6 +58,8 @@ func KubernetesBinaries(ctx context.Context, progress io.Writer) (KubernetesFile
 		{etcdComponent, &files.Etcd},
 		{apiServerComponent, &files.APIServer},
 		{controllerManagerComponent, &files.ControllerManager},
+		{schedulerComponent, &files.Scheduler},
+		{kwokComponent, &files.Kwok},
 		{kubectlComponent, &files.Kubectl},
 	})
 	return files, err

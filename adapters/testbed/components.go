@@ -59,7 +59,15 @@ var (
 	}
 	apiServerComponent         = kubernetesComponent("kube-apiserver", "ASSAY_TESTBED_KUBE_APISERVER", "about 5 minutes")
 	controllerManagerComponent = kubernetesComponent("kube-controller-manager", "ASSAY_TESTBED_KUBE_CONTROLLER_MANAGER", "about 2 minutes")
+	schedulerComponent         = kubernetesComponent("kube-scheduler", "ASSAY_TESTBED_KUBE_SCHEDULER", "about 1 minute")
 	kubectlComponent           = kubernetesComponent("kubectl", "ASSAY_TESTBED_KUBECTL", "about 1 minute")
+
+	kwokComponent = component{
+		name: "kwok", pin: "kwok", module: "sigs.k8s.io/kwok", version: "v0.8.0",
+		pkg:      "sigs.k8s.io/kwok/cmd/kwok",
+		ldflags:  "-s -w",
+		variable: "ASSAY_TESTBED_KWOK", takes: "about 2 minutes",
+	}
 )
 
 // kubernetesComponent is a program of Kubernetes. They share a pin, and most of

@@ -13,7 +13,7 @@ import (
 
 var allComponents = []component{
 	coderComponent, tofuComponent, providerComponent,
-	etcdComponent, apiServerComponent, controllerManagerComponent, kubectlComponent,
+	etcdComponent, apiServerComponent, controllerManagerComponent, schedulerComponent, kubectlComponent, kwokComponent,
 }
 
 // env is a lookup in a fixed environment.

@@ -22,6 +22,7 @@ import (
 // order.
 type controlPlane struct {
 	etcd, api, controllers *server
+	node                   *node
 
 	authority  *authority
 	admin      *rest.Config
@@ -97,6 +98,9 @@ func layControlPlane(ctx context.Context, s *supervise.Supervisor, files Kuberne
 	// The account is made by one of the controllers, so they run once it is
 	// there; and pods of the namespace are refused before.
 	plane.controllers.ready = func(ctx context.Context) bool { return answers(ctx, client, url+defaultAccountPath) }
+	if plane.node, err = layNode(ctx, s, files, folder, plane, client); err != nil {
+		return nil, err
+	}
 	return plane, nil
 }
 

@@ -33,13 +33,17 @@ type KubernetesOptions struct {
 	// each namespace, add up aggregated cluster roles and make the pods of
 	// Deployments.
 	WithControllerManager bool
+	// WithNode gives the cluster a node, which only pretends to run pods: those
+	// of Deployments become ready, and nothing answers at their addresses. It
+	// implies WithControllerManager.
+	WithNode bool
 	// Files are programs to use; those without a name are found as
 	// [KubernetesBinaries] finds them, and only if they are needed.
 	Files KubernetesFiles
 }
 
-// Kubernetes is a Kubernetes API: etcd and kube-apiserver, with RBAC and
-// without nodes. Pods can be made, and stay pending.
+// Kubernetes is a Kubernetes API: etcd and kube-apiserver, with RBAC. Pods can
+// be made, and stay pending unless there is a node.
 type Kubernetes struct {
 	// URL is the API server's address. It stays the same when the server is
 	// stopped and started.
@@ -62,8 +66,12 @@ type Kubernetes struct {
 // is removed all the same.
 func StartKubernetes(ctx context.Context, o KubernetesOptions) (*Kubernetes, error) {
 	wants := []want{{etcdComponent, &o.Files.Etcd}, {apiServerComponent, &o.Files.APIServer}}
+	o.WithControllerManager = o.WithControllerManager || o.WithNode
 	if o.WithControllerManager {
 		wants = append(wants, want{controllerManagerComponent, &o.Files.ControllerManager})
+	}
+	if o.WithNode {
+		wants = append(wants, want{schedulerComponent, &o.Files.Scheduler}, want{kwokComponent, &o.Files.Kwok})
 	}
 	if err := newBuilder(o.Log).fill(ctx, wants); err != nil {
 		return nil, err
@@ -92,6 +100,11 @@ func startKubernetes(ctx context.Context, s *supervise.Supervisor, o KubernetesO
 	}
 	if o.WithControllerManager {
 		if err := plane.controllers.start(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if o.WithNode {
+		if err := plane.node.start(ctx); err != nil {
 			return nil, err
 		}
 	}

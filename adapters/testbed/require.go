@@ -90,8 +90,23 @@ func RequireKubernetes(t testing.TB) *Kubernetes {
 // Otherwise it is [RequireKubernetes].
 func RequireOwnKubernetes(t testing.TB) *Kubernetes {
 	t.Helper()
+	return requireOwnKubernetes(t, kubernetesOfTests())
+}
+
+// RequireKubernetesWithNode is [RequireOwnKubernetes] with a node that pretends
+// to run pods. No other test has such a cluster: most want pods to stay
+// pending.
+func RequireKubernetesWithNode(t testing.TB) *Kubernetes {
+	t.Helper()
+	o := kubernetesOfTests()
+	o.WithNode = true
+	return requireOwnKubernetes(t, o)
+}
+
+func requireOwnKubernetes(t testing.TB, o KubernetesOptions) *Kubernetes {
+	t.Helper()
 	skipUnlessE2E(t)
-	k, err := StartKubernetes(t.Context(), kubernetesOfTests())
+	k, err := StartKubernetes(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

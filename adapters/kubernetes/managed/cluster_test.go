@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -21,6 +22,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/yaml"
 
 	"github.com/assay-dev/assay/adapters/kubernetes/v1alpha1"
@@ -46,6 +48,7 @@ type stage struct {
 var (
 	installed  sync.Map
 	testScheme = sync.OnceValue(func() *runtime.Scheme {
+		log.SetLogger(logr.Discard())
 		scheme := runtime.NewScheme()
 		for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, clientgoscheme.AddToScheme, apiextensions.AddToScheme} {
 			utilruntime.Must(add(scheme))
@@ -156,10 +159,10 @@ func (s *stage) deployment(name string) *appsv1.Deployment {
 	return object
 }
 
-func (s *stage) service(name string) *corev1.Service {
+func (s *stage) service() *corev1.Service {
 	s.t.Helper()
 	object := &corev1.Service{}
-	s.read(name, object)
+	s.read("coder", object)
 	return object
 }
 

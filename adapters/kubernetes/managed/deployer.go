@@ -57,20 +57,29 @@ func (d *Deployer) Apply(ctx context.Context, plane *v1alpha1.CoderControlPlane)
 	return stateOf(applied)
 }
 
-// claim refuses an object that exists and is not the control plane's.
+// claim refuses an object that exists and is not the control plane's. One that this
+// manager applied and that nobody controls is taken back: it lost its owner.
 func (d *Deployer) claim(ctx context.Context, plane *v1alpha1.CoderControlPlane, object client.Object) error {
 	found, err := d.find(ctx, object)
 	if err != nil || found == nil || metav1.IsControlledBy(found, plane) {
 		return err
 	}
 	owner := "is not this control plane's"
-	if other := metav1.GetControllerOf(found); other != nil {
+	switch other := metav1.GetControllerOf(found); {
+	case other == nil && slices.ContainsFunc(found.ManagedFields, ours):
+		return nil
+	case other == nil:
+	case other.APIVersion == v1alpha1.GroupVersion.String() && other.Name == plane.Name:
+		owner = "belongs to an earlier control plane of this name"
+	default:
 		owner = fmt.Sprintf("belongs to the %s %q", other.Kind, other.Name)
-		if other.Kind == "CoderControlPlane" && other.Name == plane.Name {
-			owner = "belongs to an earlier control plane of this name"
-		}
 	}
 	return fmt.Errorf("%w: the %s exists and %s: delete it, or give the control plane another name", ErrRefused, name(object), owner)
+}
+
+// ours tells what was applied by this manager from what others wrote.
+func ours(fields metav1.ManagedFieldsEntry) bool {
+	return fields.Manager == FieldManager && fields.Operation == metav1.ManagedFieldsOperationApply
 }
 
 // find reads the metadata of an object; nil if it does not exist.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/assay-dev/assay/adapters/kubernetes/v1alpha1"
+	"github.com/assay-dev/assay/adapters/testbed"
 )
 
 // The server takes all that is made, each object is the control plane's, and what it
@@ -74,7 +75,7 @@ func TestSpecPropagates(t *testing.T) {
 	s := newStage(t)
 	plane := s.plane("coder", v1alpha1.CoderControlPlaneSpec{Replicas: new(int32(0))})
 	s.apply(plane)
-	original, deployed, served := plane.Spec.DeepCopy(), s.deployment("coder").Spec, s.service("coder").Spec
+	original, deployed, served := plane.Spec.DeepCopy(), s.deployment("coder").Spec, s.service().Spec
 	pod := func(d *appsv1.Deployment) *corev1.PodSpec { return &d.Spec.Template.Spec }
 	coder := func(d *appsv1.Deployment) *corev1.Container { return &pod(d).Containers[0] }
 	type seen func(d *appsv1.Deployment, v *corev1.Service) any
@@ -98,18 +99,25 @@ func TestSpecPropagates(t *testing.T) {
 		},
 		{
 			"service.port", func(s *v1alpha1.CoderControlPlaneSpec) { s.Service.Port = 8080 },
-			func(_ *appsv1.Deployment, v *corev1.Service) any { return []any{len(v.Spec.Ports), v.Spec.Ports[0].Port} }, []any{1, int32(8080)},
+			func(_ *appsv1.Deployment, v *corev1.Service) any {
+				return []any{len(v.Spec.Ports), v.Spec.Ports[0].Port}
+			},
+			[]any{1, int32(8080)},
 		},
 		{
 			"service.annotations", func(s *v1alpha1.CoderControlPlaneSpec) { s.Service.Annotations = map[string]string{"a": "b"} },
-			func(_ *appsv1.Deployment, v *corev1.Service) any { return v.Annotations }, map[string]string{"a": "b"},
+			func(_ *appsv1.Deployment, v *corev1.Service) any { return v.Annotations },
+			map[string]string{"a": "b"},
 		},
 		{
 			"extraArgs", func(s *v1alpha1.CoderControlPlaneSpec) { s.ExtraArgs = []string{"--verbose"} },
-			func(d *appsv1.Deployment, _ *corev1.Service) any { return coder(d).Args }, []string{"server", "--verbose"},
+			func(d *appsv1.Deployment, _ *corev1.Service) any { return coder(d).Args },
+			[]string{"server", "--verbose"},
 		},
 		{
-			"extraEnv", func(s *v1alpha1.CoderControlPlaneSpec) { s.ExtraEnv = []corev1.EnvVar{{Name: "A", Value: "$(CODER_HTTP_ADDRESS)"}} },
+			"extraEnv", func(s *v1alpha1.CoderControlPlaneSpec) {
+				s.ExtraEnv = []corev1.EnvVar{{Name: "A", Value: "$(CODER_HTTP_ADDRESS)"}}
+			},
 			func(d *appsv1.Deployment, _ *corev1.Service) any { return coder(d).Env },
 			[]corev1.EnvVar{{Name: "CODER_HTTP_ADDRESS", Value: "0.0.0.0:8080"}, {Name: "A", Value: "$(CODER_HTTP_ADDRESS)"}},
 		},
@@ -117,13 +125,16 @@ func TestSpecPropagates(t *testing.T) {
 			"envFrom", func(s *v1alpha1.CoderControlPlaneSpec) {
 				s.EnvFrom = []corev1.EnvFromSource{{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "more"}}}}
 			},
-			func(d *appsv1.Deployment, _ *corev1.Service) any { return coder(d).EnvFrom[len(coder(d).EnvFrom)-1].SecretRef.Name }, "more",
+			func(d *appsv1.Deployment, _ *corev1.Service) any {
+				return coder(d).EnvFrom[len(coder(d).EnvFrom)-1].SecretRef.Name
+			}, "more",
 		},
 		{
 			"imagePullSecrets", func(s *v1alpha1.CoderControlPlaneSpec) {
 				s.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "registry"}}
 			},
-			func(d *appsv1.Deployment, _ *corev1.Service) any { return pod(d).ImagePullSecrets }, []corev1.LocalObjectReference{{Name: "registry"}},
+			func(d *appsv1.Deployment, _ *corev1.Service) any { return pod(d).ImagePullSecrets },
+			[]corev1.LocalObjectReference{{Name: "registry"}},
 		},
 		{
 			"resources", func(s *v1alpha1.CoderControlPlaneSpec) {
@@ -167,7 +178,8 @@ func TestSpecPropagates(t *testing.T) {
 		},
 		{
 			"nodeSelector", func(s *v1alpha1.CoderControlPlaneSpec) { s.NodeSelector = map[string]string{"a": "b"} },
-			func(d *appsv1.Deployment, _ *corev1.Service) any { return pod(d).NodeSelector }, map[string]string{"a": "b"},
+			func(d *appsv1.Deployment, _ *corev1.Service) any { return pod(d).NodeSelector },
+			map[string]string{"a": "b"},
 		},
 		{
 			"tolerations", func(s *v1alpha1.CoderControlPlaneSpec) {
@@ -204,7 +216,7 @@ func TestSpecPropagates(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.apply(plane)
-			if diff := cmp.Diff(row.want, row.seen(s.deployment("coder"), s.service("coder"))); diff != "" {
+			if diff := cmp.Diff(row.want, row.seen(s.deployment("coder"), s.service())); diff != "" {
 				t.Errorf("the field did not arrive (-want +got):\n%s", diff)
 			}
 			plane.Spec = *original.DeepCopy()
@@ -215,10 +227,10 @@ func TestSpecPropagates(t *testing.T) {
 			if diff := cmp.Diff(deployed, s.deployment("coder").Spec); diff != "" {
 				t.Errorf("it stayed in the Deployment:\n%s", diff)
 			}
-			if diff := cmp.Diff(served, s.service("coder").Spec); diff != "" {
+			if diff := cmp.Diff(served, s.service().Spec); diff != "" {
 				t.Errorf("it stayed in the Service:\n%s", diff)
 			}
-			if got := s.service("coder").Annotations; len(got) > 0 {
+			if got := s.service().Annotations; len(got) > 0 {
 				t.Errorf("annotations stayed: %v", got)
 			}
 		})
@@ -232,7 +244,7 @@ func TestDriftIsRepaired(t *testing.T) {
 	})
 	s.apply(plane)
 	s.settled(plane)
-	deployed, served := s.deployment("coder"), s.service("coder")
+	deployed, served := s.deployment("coder"), s.service()
 	role := &rbacv1.Role{}
 	s.read("coder-workspaces", role)
 	rules := role.DeepCopy().Rules
@@ -265,11 +277,11 @@ func TestDriftIsRepaired(t *testing.T) {
 	}
 	// The old key of the selector is somebody else's field now, which is not ours to remove.
 	for key, value := range served.Spec.Selector {
-		if got := s.service("coder").Spec.Selector[key]; got != value {
+		if got := s.service().Spec.Selector[key]; got != value {
 			t.Errorf("selector %s is %q, want %q", key, got, value)
 		}
 	}
-	if got := s.service("coder").Annotations["a"]; got != "b" {
+	if got := s.service().Annotations["a"]; got != "b" {
 		t.Errorf("annotation is %q, want b", got)
 	}
 	s.read("coder-workspaces", role)
@@ -285,7 +297,7 @@ func TestForeignFieldsStay(t *testing.T) {
 	plane := s.plane("coder", v1alpha1.CoderControlPlaneSpec{Replicas: new(int32(0))})
 	s.apply(plane)
 	s.settled(plane)
-	d, v, account := s.deployment("coder"), s.service("coder"), &corev1.ServiceAccount{}
+	d, v, account := s.deployment("coder"), s.service(), &corev1.ServiceAccount{}
 	s.read("coder", account)
 	d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 	d.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = "2026-11-30T00:00:00Z"
@@ -315,7 +327,7 @@ func TestForeignFieldsStay(t *testing.T) {
 	if diff := cmp.Diff(d.Labels, after.Labels); diff != "" {
 		t.Errorf("labels:\n%s", diff)
 	}
-	served := s.service("coder")
+	served := s.service()
 	if !maps.Equal(served.Annotations, v.Annotations) || served.Spec.SessionAffinity != corev1.ServiceAffinityClientIP {
 		t.Errorf("Service: annotations %v, affinity %s", served.Annotations, served.Spec.SessionAffinity)
 	}
@@ -342,6 +354,31 @@ func TestProblemOfARealDeployment(t *testing.T) {
 		state, err := New(s.operator).Apply(ctx, plane)
 		return strings.Contains(state.Problem, "exceeded quota"), err
 	})
+}
+
+// Where only restricted pods are admitted, those of a control plane without a word about
+// security are; and a rollout is over once its pods are available.
+func TestPodsBecomeReady(t *testing.T) {
+	s := newStageOf(t, testbed.RequireKubernetesWithNode(t))
+	namespace := &corev1.Namespace{}
+	s.read(s.namespace, namespace)
+	namespace.Labels["pod-security.kubernetes.io/enforce"] = "restricted"
+	if err := s.admin.Update(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	plane := s.plane("coder", v1alpha1.CoderControlPlaneSpec{Replicas: new(int32(2))})
+	for _, image := range []string{"example.com/coder:v1", "example.com/coder:v2"} {
+		plane.Spec.Image = image
+		if state := s.apply(plane); state.Current || state.Problem != "" {
+			t.Errorf("with %s just applied the state is %+v", image, state)
+		}
+		s.eventually("the rollout of "+image, func(context.Context) (bool, error) {
+			return s.apply(plane) == State{Replicas: 2, ReadyReplicas: 2, Current: true}, nil
+		})
+		if got := s.deployment("coder").Spec.Template.Spec.Containers[0].Image; got != image {
+			t.Errorf("the image is %s, want %s", got, image)
+		}
+	}
 }
 
 // The objects go with their owner. The collector takes up to half a minute to learn of a

@@ -46,21 +46,19 @@ func TestForeignObjectsAreRefused(t *testing.T) {
 		}{
 			"somebody's":  {nil, "is not this control plane's"},
 			"a program's": {[]metav1.OwnerReference{controller("Release", "main", "1")}, `belongs to the Release "main"`},
-			"a predecessor's": {
-				[]metav1.OwnerReference{controller("CoderControlPlane", "taken", "2")}, "belongs to an earlier control plane of this name",
-			},
 		} {
 			plane := s.plane("taken", v1alpha1.CoderControlPlaneSpec{})
 			object := mine(plane, row.owners...)[i]
-			t.Run(object.GetObjectKind().GroupVersionKind().Kind+" of "+why, func(t *testing.T) {
+			called := name(object)
+			t.Run(why+" "+called, func(t *testing.T) {
 				s.create(object)
 				before := s.versions(plane)
 				if _, ok := object.(*appsv1.Deployment); ok {
 					before = s.settled(plane)
 				}
 				_, err := New(s.operator).Apply(t.Context(), plane)
-				if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(), name(object)) {
-					t.Errorf("error is %v, want a refusal of %s that says %q", err, name(object), row.want)
+				if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), row.want) || !strings.Contains(err.Error(), called) {
+					t.Errorf("error is %v, want a refusal of %s that says %q", err, called, row.want)
 				}
 				if diff := cmp.Diff(before, s.versions(plane)); diff != "" {
 					t.Errorf("something was written:\n%s", diff)
@@ -81,12 +79,31 @@ func TestForeignObjectsAreRefused(t *testing.T) {
 	}
 }
 
+// The garbage collector needs a moment for what an earlier control plane of the name left.
+func TestObjectsOfAPredecessorAreRefused(t *testing.T) {
+	s := newStage(t)
+	plane := s.plane("coder", v1alpha1.CoderControlPlaneSpec{})
+	earlier := plane.DeepCopy()
+	earlier.UID = "1"
+	left := interceptor.NewClient(s.operator, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, found client.Object, _ ...client.GetOption) error {
+			found.SetOwnerReferences(meta(earlier, "").OwnerReferences)
+			return nil
+		},
+	})
+	_, err := New(left).Apply(t.Context(), plane)
+	if want := "belongs to an earlier control plane of this name"; !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), want) {
+		t.Errorf("error is %v, want a refusal that says %q", err, want)
+	}
+}
+
 // A cache may not have seen yet that somebody controls an object; the API server knows
 // that an object has one controller.
 func TestForeignObjectsAreRefusedByTheServer(t *testing.T) {
 	s := newStage(t)
 	plane := s.plane("coder", v1alpha1.CoderControlPlaneSpec{})
 	object := mine(plane, controller("Release", "main", "1"))[0]
+	called := name(object)
 	s.create(object)
 	before := s.versions(plane)
 	stale := interceptor.NewClient(s.operator, interceptor.Funcs{
@@ -94,8 +111,8 @@ func TestForeignObjectsAreRefusedByTheServer(t *testing.T) {
 			return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
 		},
 	})
-	if _, err := New(stale).Apply(t.Context(), plane); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), name(object)) {
-		t.Errorf("error is %v, want a refusal of %s", err, name(object))
+	if _, err := New(stale).Apply(t.Context(), plane); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), called) {
+		t.Errorf("error is %v, want a refusal of %s", err, called)
 	}
 	if diff := cmp.Diff(before, s.versions(plane)); diff != "" {
 		t.Errorf("something was written:\n%s", diff)
@@ -108,17 +125,21 @@ func TestBadSpecsAreRefused(t *testing.T) {
 	for _, row := range []struct {
 		why, name string
 		spec      v1alpha1.CoderControlPlaneSpec
+		stored    bool
 		want      string
 	}{
 		{
 			"a mount without a volume", "coder",
 			v1alpha1.CoderControlPlaneSpec{VolumeMounts: []corev1.VolumeMount{{Name: "absent", MountPath: "/a"}}},
-			`volumeMounts[0].name: Not found: "absent"`,
+			true, `volumeMounts[0].name: Not found: "absent"`,
 		},
-		{"a name that is older than the rule for names", "coder.main", v1alpha1.CoderControlPlaneSpec{}, "metadata.name: it names the Service too"},
+		{"a name that is older than the rule for names", "coder.main", v1alpha1.CoderControlPlaneSpec{}, false, "metadata.name: it names the Service too"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
-			plane := &v1alpha1.CoderControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: row.name, UID: "1"}, Spec: row.spec}
+			plane := &v1alpha1.CoderControlPlane{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: row.name}, Spec: row.spec}
+			if row.stored {
+				s.create(plane)
+			}
 			if _, err := New(s.operator).Apply(t.Context(), plane); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("error is %v, want a refusal that says %q", err, row.want)
 			}
@@ -193,21 +214,74 @@ func TestFailingClient(t *testing.T) {
 	}
 }
 
-// An object that goes between the read and the delete is what was wanted.
-func TestRemoveOfWhatGoes(t *testing.T) {
+// Between the read and the delete an object may go, which is what was wanted, or be made
+// anew by somebody else, whose it is then.
+func TestRemoveRaces(t *testing.T) {
+	s := newStage(t)
+	plane := s.plane("coder", v1alpha1.CoderControlPlaneSpec{})
+	for _, row := range []struct {
+		why  string
+		anew bool
+	}{
+		{"it goes", false},
+		{"it is made anew", true},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			s.apply(plane)
+			others := map[string]types.UID{}
+			racing := interceptor.NewClient(s.operator, interceptor.Funcs{
+				Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
+					if err := s.admin.Delete(ctx, o.DeepCopyObject().(client.Object)); err != nil {
+						return err
+					}
+					for _, object := range mine(plane) {
+						if row.anew && name(object) == name(o) {
+							s.create(object)
+							others[name(o)] = object.GetUID()
+						}
+					}
+					return c.Delete(ctx, o, opts...)
+				},
+			})
+			// An attempt that meets somebody else's object fails, and the next one knows it.
+			for range len(Kinds()) + 1 {
+				err := New(racing).Remove(t.Context(), plane)
+				if err == nil {
+					break
+				}
+				if !row.anew || !apierrors.IsConflict(err) {
+					t.Fatal(err)
+				}
+			}
+			left := s.live(plane)
+			if len(left) != len(others) || row.anew != (len(left) == len(Kinds())) {
+				t.Errorf("%d objects are left, %d are somebody else's", len(left), len(others))
+			}
+			for name, uid := range others {
+				if found := left[name]; found == nil || found.UID != uid {
+					t.Errorf("somebody else's %s was removed", name)
+				}
+			}
+		})
+	}
+}
+
+// An object that lost its owner is still the control plane's, or its successor's.
+func TestOrphansAreTakenBack(t *testing.T) {
 	s := newStage(t)
 	plane := s.plane("coder", v1alpha1.CoderControlPlaneSpec{})
 	s.apply(plane)
-	racing := interceptor.NewClient(s.operator, interceptor.Funcs{
-		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-			if err := s.admin.Delete(ctx, o.DeepCopyObject().(client.Object)); err != nil {
-				return err
-			}
-			return c.Delete(ctx, o, opts...)
-		},
-	})
-	if err := New(racing).Remove(t.Context(), plane); err != nil {
-		t.Error(err)
+	orphan := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"ownerReferences":null}}`))
+	for name, object := range s.live(plane) {
+		if err := s.admin.Patch(t.Context(), object, orphan); err != nil || metav1.IsControlledBy(object, plane) {
+			t.Fatalf("%s: %v, owners %v", name, err, object.OwnerReferences)
+		}
+	}
+	s.apply(plane)
+	for name, object := range s.live(plane) {
+		if !metav1.IsControlledBy(object, plane) {
+			t.Errorf("%s has owners %v", name, object.OwnerReferences)
+		}
 	}
 }
 

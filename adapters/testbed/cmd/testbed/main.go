@@ -71,6 +71,8 @@ func build(ctx context.Context, stdout, stderr io.Writer) error {
 		{"etcd", kubernetes.Etcd},
 		{"kube-apiserver", kubernetes.APIServer},
 		{"kube-controller-manager", kubernetes.ControllerManager},
+		{"kube-scheduler", kubernetes.Scheduler},
+		{"kwok", kubernetes.Kwok},
 		{"kubectl", kubernetes.Kubectl},
 	} {
 		fmt.Fprintf(stdout, "%-23s  %s\n", row[0], row[1])
