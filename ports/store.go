@@ -49,7 +49,9 @@ type WorkspaceStore interface {
 	Save(ctx context.Context, record core.Record) (core.Record, error)
 	// TakeHold sets the hold, under the same rule as Save. It is refused with
 	// ErrConflict when deletion of the record was requested meanwhile. Taking one
-	// that is held is no error.
+	// that is held is no error. A store whose deletions another server carries out can
+	// have one that was under way overtake the hold: the record is gone then, and Save,
+	// which comes before each request to Coder, says ErrNotFound.
 	TakeHold(ctx context.Context, record core.Record) (core.Record, error)
 	// ReleaseHold clears the hold, under the same rule as Save. A record whose
 	// deletion is requested disappears with it. Releasing one that is not held is no

@@ -21,6 +21,8 @@ func TestContract(t *testing.T) {
 		namespace := c.namespace(t)
 		objects := map[uuid.UUID]*v1alpha1.CoderTemplateTest{}
 		return porttest.StoreFixture{
+			// The API server looks for finalizers before it deletes, and not again while it does.
+			OvertakenHolds: true,
 			Store: kubernetes.NewStore(c.cached, c.live),
 			Create: func(t *testing.T, record core.Record) core.Record {
 				t.Helper()

@@ -108,8 +108,7 @@ func TestNamespaceDeletedWhileCoderIsAway(t *testing.T) {
 // token and a tester, and a test passes.
 func TestManagedControlPlane(t *testing.T) {
 	bed := testbed.RequireEmpty(t)
-	s := newEmptyStage(t, testbed.RequireKubernetes(t), bed, "manifests/crd")
-	// s.cluster.RequireNode(t)
+	s := newEmptyStage(t, testbed.RequireKubernetesWithNode(t), bed, "manifests/crd")
 	door := testbed.NewDoor(t, bed.URL)
 	// The proxy stands for the cluster's DNS and network.
 	s.environment = []string{"HTTP_PROXY=" + door.URL, "NO_PROXY="}
