@@ -145,8 +145,12 @@ func followWorkspaces(lifecycle fx.Lifecycle, env Env, engine *lifecycle.Engine,
 	return s, channel
 }
 
-// addTests adds the controller of CoderTemplateTest and the indexes that it needs.
 func addTests(m manager.Manager, options Options, engine *lifecycle.Engine, s *streams, channel woken) error {
+	return addTestController(m, options, engine, s, channel)
+}
+
+// addTestController adds the controller of CoderTemplateTest and the indexes that it needs.
+func addTestController(m manager.Manager, options Options, engine engine, s *streams, channel woken) error {
 	ctx := context.Background()
 	if err := kubernetes.AddIndexes(ctx, m.GetFieldIndexer()); err != nil {
 		return err
@@ -157,7 +161,7 @@ func addTests(m manager.Manager, options Options, engine *lifecycle.Engine, s *s
 	secret := &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	err := ctrl.NewControllerManagedBy(m).
-		For(&v1alpha1.CoderTemplateTest{}).
+		For(&v1alpha1.CoderTemplateTest{}, builder.WithPredicates(changedByOthers())).
 		Watches(&v1alpha1.CoderControlPlane{}, handler.EnqueueRequestsFromMapFunc(testsOf(m.GetClient())),
 			builder.WithPredicates(connectionChanged())).
 		WatchesMetadata(secret, handler.EnqueueRequestsFromMapFunc(testsOfSecret(m.GetClient()))).
