@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	promclient "github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/fx"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +30,7 @@ import (
 
 	"github.com/assay-dev/assay/adapters/kubernetes"
 	"github.com/assay-dev/assay/adapters/kubernetes/v1alpha1"
+	"github.com/assay-dev/assay/adapters/prometheus"
 	"github.com/assay-dev/assay/core/lifecycle"
 	"github.com/assay-dev/assay/ports"
 )
@@ -51,6 +53,8 @@ type Env struct {
 	Clock  ports.Clock
 	Random io.Reader
 	Dial   ports.Dialer
+	// Collectors are metrics to serve beside the operator's own: those of Dial.
+	Collectors []promclient.Collector
 	// Options are the engine's timings; zero fields take the defaults.
 	Options lifecycle.Options
 }
@@ -59,8 +63,8 @@ type Env struct {
 // manager.Manager with every controller added. Constructing does no I/O; the manager does
 // when it is started.
 var Module = fx.Module("operator",
-	fx.Provide(newLogger, newScheme, newManager, newStore, newControlPlanes, newEngine, followWorkspaces),
-	fx.Invoke(addTests),
+	fx.Provide(newLogger, newScheme, newManager, newStore, newControlPlanes, newEngine, followWorkspaces, prometheus.NewTransitions),
+	fx.Invoke(addTests, serveMetrics),
 )
 
 func newLogger(env Env, options Options) (*slog.Logger, error) {
@@ -119,10 +123,12 @@ func newControlPlanes(m manager.Manager) ports.ControlPlanes {
 	return kubernetes.NewControlPlanes(m.GetClient(), m.GetAPIReader())
 }
 
-func newEngine(env Env, m manager.Manager, store ports.WorkspaceStore, planes ports.ControlPlanes, log *slog.Logger) (*lifecycle.Engine, error) {
+func newEngine(
+	env Env, m manager.Manager, store ports.WorkspaceStore, planes ports.ControlPlanes, transitions *prometheus.Transitions, log *slog.Logger,
+) (*lifecycle.Engine, error) {
 	return lifecycle.New(lifecycle.Config{
 		Store: store, ControlPlanes: planes, Dial: env.Dial, Clock: env.Clock, Random: env.Random,
-		Sink: eventSink{m.GetEventRecorder("assay-operator")}, Logger: log, Options: env.Options,
+		Sink: sinks{eventSink{m.GetEventRecorder("assay-operator")}, transitions}, Logger: log, Options: env.Options,
 	})
 }
 

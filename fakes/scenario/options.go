@@ -36,7 +36,8 @@ type Options struct {
 	Above   func(ports.CodeRunner) ports.CodeRunner
 	// Step is called in place of each step of an engine; it does the step.
 	Step func(step func() (lifecycle.Next, error)) (lifecycle.Next, error)
-	// Evidence and Logger go to the engines.
+	// Sink, Evidence and Logger go to the engines; the sink hears what the trail hears.
+	Sink     ports.StatusSink
 	Evidence ports.EvidenceSink
 	Logger   *slog.Logger
 	// Lenient has people fail in vain: what they want to touch can be missing in a run
