@@ -200,8 +200,8 @@ type operator struct {
 // else.
 const operatorUser = "assay-operator"
 
-// operate starts an operator for the stage's namespace.
-func (s *stage) operate() *operator {
+// operate starts an operator for the stage's namespace; the last of equal flags counts.
+func (s *stage) operate(flags ...string) *operator {
 	s.t.Helper()
 	path, err := binary()
 	if err != nil {
@@ -216,9 +216,10 @@ func (s *stage) operate() *operator {
 		s.t.Fatal(err)
 	}
 	o := &operator{
-		command: exec.CommandContext(context.WithoutCancel(s.t.Context()), path,
+		command: exec.CommandContext(context.WithoutCancel(s.t.Context()), path, append([]string{
 			"--kubeconfig", kubeconfig, "--namespaces", s.namespace, "--leader-election-namespace", s.namespace,
-			"--metrics-bind-address", "0", "--health-probe-bind-address", "0", "--log-format", "text", "--log-level", "debug"),
+			"--metrics-bind-address", "0", "--health-probe-bind-address", "0", "--log-format", "text", "--log-level", "debug",
+		}, flags...)...),
 		log: log, ended: make(chan error, 1),
 	}
 	o.command.Stdout, o.command.Stderr = log, log

@@ -124,11 +124,13 @@ func newControlPlanes(m manager.Manager) ports.ControlPlanes {
 }
 
 func newEngine(
-	env Env, m manager.Manager, store ports.WorkspaceStore, planes ports.ControlPlanes, transitions *prometheus.Transitions, log *slog.Logger,
+	env Env, options Options, m manager.Manager, store ports.WorkspaceStore, planes ports.ControlPlanes,
+	transitions *prometheus.Transitions, log *slog.Logger,
 ) (*lifecycle.Engine, error) {
 	return lifecycle.New(lifecycle.Config{
 		Store: store, ControlPlanes: planes, Dial: env.Dial, Clock: env.Clock, Random: env.Random,
-		Sink: sinks{eventSink{m.GetEventRecorder("assay-operator")}, transitions}, Logger: log, Options: env.Options,
+		Sink: sinks{eventSink{m.GetEventRecorder("assay-operator")}, transitions}, Evidence: newEvidence(m, options, planes),
+		Logger: log, Options: env.Options,
 	})
 }
 
