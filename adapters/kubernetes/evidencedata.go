@@ -91,8 +91,9 @@ func entries(evidence core.Evidence, mask core.Mask) []entry {
 		if log.AgentID != uuid.Nil {
 			key = keyOf(mask.Apply(names[log.AgentID])) + "." + keyOf(mask.Apply(log.Source)) + ".log"
 		}
+		first := strings.TrimSuffix(key, ".log")
 		for n := 2; taken[key]; n++ {
-			key = fmt.Sprintf("%s-%d.log", strings.TrimSuffix(key, ".log"), n)
+			key = fmt.Sprintf("%s-%d.log", first, n)
 		}
 		taken[key] = true
 		text := core.Printable(log.Text)
