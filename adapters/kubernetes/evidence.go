@@ -22,9 +22,10 @@ import (
 )
 
 const (
-	// ManagedByLabel and ManagedBy say whose the Secrets with evidence are.
+	// ManagedByLabel says who made a Secret with evidence: ManagedBy.
 	ManagedByLabel = "app.kubernetes.io/managed-by"
-	ManagedBy      = "assay-operator"
+	// ManagedBy is the value of ManagedByLabel.
+	ManagedBy = "assay-operator"
 	// TestLabel names the test whose evidence a Secret holds, cut to what a label takes.
 	TestLabel = "coder.com/template-test"
 

@@ -194,10 +194,14 @@ func TestEvidenceThatCannotBeKept(t *testing.T) {
 		{"the Secret is another test's", []client.Object{test, foreign}, interceptor.Funcs{}, planesWithToken("team"), id, "belongs to somebody else"},
 		{"the test is not known", nil, interceptor.Funcs{}, planesWithToken("team"), id, "no such test"},
 		{"nothing can be read", []client.Object{test}, interceptor.Funcs{
-			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error { return unavailable },
+			Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+				return unavailable
+			},
 		}, planesWithToken("team"), id, "down"},
 		{"nothing can be written", []client.Object{test}, interceptor.Funcs{
-			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error { return unavailable },
+			Create: func(context.Context, client.WithWatch, client.Object, ...client.CreateOption) error {
+				return unavailable
+			},
 		}, planesWithToken("team"), id, "down"},
 		{"the token is not known", []client.Object{test}, interceptor.Funcs{}, planes.New(), id, "token to mask"},
 		{"the control plane cannot be read", []client.Object{test}, interceptor.Funcs{}, func() *planes.Planes {

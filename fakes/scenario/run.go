@@ -157,7 +157,7 @@ func (r *run) newEngine(plan *faultPlan) (*lifecycle.Engine, error) {
 	}
 	config := lifecycle.Config{
 		Store: plan.injector.Store(inner), ControlPlanes: plan.injector.ControlPlanes(r.planes), Dial: plan.dial,
-		Clock: r.clock, Random: r.random, Sink: plan.injector.Sink(&told{r.trail, r.options.Sink}), Logger: r.options.Logger,
+		Clock: r.clock, Random: r.random, Sink: plan.injector.Sink(&tellBoth{r.trail, r.options.Sink}), Logger: r.options.Logger,
 	}
 	if r.options.Evidence != nil {
 		config.Evidence = plan.injector.Evidence(r.options.Evidence)

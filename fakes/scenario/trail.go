@@ -33,14 +33,14 @@ func (t *trail) Transition(tr core.StoredTransition) {
 	}
 }
 
-// told is the trail and somebody else who wants to hear.
-type told struct {
+// tellBoth is the trail and somebody else who wants to hear.
+type tellBoth struct {
 	*trail
 	other ports.StatusSink
 }
 
 // Transition implements ports.StatusSink.
-func (t *told) Transition(tr core.StoredTransition) {
+func (t *tellBoth) Transition(tr core.StoredTransition) {
 	t.trail.Transition(tr)
 	if t.other != nil {
 		t.other.Transition(tr)
