@@ -38,6 +38,8 @@ type Runner struct {
 	timeout        time.Duration
 	streamIdle     time.Duration
 	pageSize       int
+	// observe is told of each request; nil for nobody.
+	observe Observer
 }
 
 var _ ports.CodeRunner = (*Runner)(nil)

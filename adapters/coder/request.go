@@ -100,11 +100,25 @@ func (r *Runner) open(ctx context.Context, q request) (*http.Response, *core.Fai
 	if q.change {
 		client = r.changes
 	}
+	began := time.Now()
 	response, err := client.Do(message)
+	r.tell(q, response, time.Since(began))
 	if err != nil {
 		return nil, q.unanswered(ctx, sent.Load(), err)
 	}
 	return response, q.judge(response)
+}
+
+// tell has the request observed.
+func (r *Runner) tell(q request, response *http.Response, took time.Duration) {
+	if r.observe == nil {
+		return
+	}
+	status := 0
+	if response != nil {
+		status = response.StatusCode
+	}
+	r.observe(q.method, routeOf(q.path), status, took)
 }
 
 func (r *Runner) message(ctx context.Context, q request) (*http.Request, error) {

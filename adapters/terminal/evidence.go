@@ -18,7 +18,7 @@ import (
 // until a person can read them. What it keeps is masked and holds no terminal
 // commands.
 type Evidence struct {
-	mask  Mask
+	mask  core.Mask
 	lines int
 
 	mu   sync.Mutex
@@ -36,7 +36,7 @@ type excerpt struct {
 }
 
 // NewEvidence makes an Evidence that keeps the last lines of each log.
-func NewEvidence(mask Mask, lines int) *Evidence {
+func NewEvidence(mask core.Mask, lines int) *Evidence {
 	return &Evidence{mask: mask, lines: lines, kept: map[uuid.UUID][]excerpt{}}
 }
 
@@ -73,7 +73,7 @@ func (e *Evidence) Evidence(_ context.Context, evidence core.Evidence) error {
 // excerpt masks the whole log before it is cut: a secret with several lines must be
 // whole to be found.
 func (e *Evidence) excerpt(title string, log core.Log) (excerpt, bool) {
-	text := printable(log.Text)
+	text := core.Printable(log.Text)
 	if log.Truncated {
 		// The first line can begin within a secret.
 		_, text, _ = strings.Cut(text, "\n")
@@ -83,7 +83,7 @@ func (e *Evidence) excerpt(title string, log core.Log) (excerpt, bool) {
 		return excerpt{}, false
 	}
 	lines := strings.Split(text, "\n")
-	x := excerpt{title: e.mask.Apply(printable(title)), lines: lines, more: log.Truncated}
+	x := excerpt{title: e.mask.Apply(core.Printable(title)), lines: lines, more: log.Truncated}
 	if len(lines) > e.lines {
 		x.lines, x.more = lines[len(lines)-e.lines:], true
 	}

@@ -54,7 +54,7 @@ var _ ports.StatusSink = (*Progress)(nil)
 // view is what is shown of a test.
 type view struct {
 	id      uuid.UUID
-	stage   stage
+	stage   core.Stage
 	since   time.Time
 	reason  core.Reason
 	message string
@@ -80,7 +80,7 @@ func (p *Progress) Transition(transition core.StoredTransition) {
 // Write shows lines of text between those of the progress, above the current one. It
 // never waits for the writer and never fails.
 func (p *Progress) Write(text []byte) (int, error) {
-	lines := printable(string(text))
+	lines := core.Printable(string(text))
 	p.enqueue(func() {
 		wasLive := p.live
 		p.clearLine()
@@ -144,7 +144,7 @@ func (p *Progress) show(transition core.StoredTransition) {
 		v = &view{id: record.ID, since: transition.At}
 		p.shown[record.ID] = v
 	}
-	now := stageOf(record)
+	now := record.Stage()
 	reason, message := current(record, now)
 	if now == v.stage && reason == v.reason && message == v.message {
 		return
@@ -167,7 +167,7 @@ func (p *Progress) show(transition core.StoredTransition) {
 	}
 	if failing {
 		p.plainLine(transition.At, "failed", record.Status.Reason, record.Status.Message)
-		if now == stageDone {
+		if now == core.StageDone {
 			return
 		}
 	}
@@ -178,19 +178,19 @@ func (p *Progress) show(transition core.StoredTransition) {
 func (p *Progress) plainLine(at time.Time, what string, reason core.Reason, message string) {
 	line := fmt.Sprintf("%s %-7s %s", at.UTC().Format(time.RFC3339), what, reason)
 	if message != "" {
-		line += ": " + printable(message)
+		line += ": " + core.Printable(message)
 	}
 	fmt.Fprintln(p.out, line)
 }
 
 // showLive writes the lines of the stages that are over.
-func (p *Progress) showLive(v *view, now stage, transition core.StoredTransition, failing bool) {
+func (p *Progress) showLive(v *view, now core.Stage, transition core.StoredTransition, failing bool) {
 	at := transition.At
 	switch {
 	case failing:
 		p.endStage(v, at, false, transition.After.Status.Reason, transition.After.Status.Message)
-	case now > v.stage && v.stage != stageDone:
-		if v.stage == stageCleanup && v.failed || !v.failed {
+	case now > v.stage && v.stage != core.StageDone:
+		if v.stage == core.StageCleanup && v.failed || !v.failed {
 			p.endStage(v, at, true, "", "")
 		}
 	}
@@ -207,7 +207,7 @@ func (p *Progress) endStage(v *view, at time.Time, well bool, reason core.Reason
 		line += "  " + string(reason)
 	}
 	if message != "" {
-		line += ": " + printable(message)
+		line += ": " + core.Printable(message)
 	}
 	p.clearLine()
 	fmt.Fprintln(p.out, line)
@@ -216,12 +216,12 @@ func (p *Progress) endStage(v *view, at time.Time, well bool, reason core.Reason
 // redraw writes the live line anew.
 func (p *Progress) redraw(at time.Time) {
 	v := p.last
-	if v == nil || v.stage == stageDone {
+	if v == nil || v.stage == core.StageDone {
 		return
 	}
 	text := fmt.Sprintf("%-7s %6s  %s", v.stage, elapsed(at.Sub(v.since)), v.reason)
 	if v.message != "" {
-		text += ": " + printable(v.message)
+		text += ": " + core.Printable(v.message)
 	}
 	// The mark and the space before the text take two columns; the last column stays
 	// free, because terminals wrap when it is written.
@@ -254,7 +254,7 @@ func (p *Progress) planTick() {
 		p.ticker.Stop()
 		p.ticker = nil
 	}
-	if p.closed || p.last.stage == stageDone {
+	if p.closed || p.last.stage == core.StageDone {
 		return
 	}
 	p.ticker = p.clock.AfterFunc(tick, func() {

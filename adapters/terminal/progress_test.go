@@ -29,7 +29,7 @@ func TestStatusSinkContract(t *testing.T) {
 }
 
 func TestEvidenceSinkContract(t *testing.T) {
-	porttest.EvidenceSink(t, func(*testing.T) ports.EvidenceSink { return terminal.NewEvidence(terminal.Mask{}, 40) })
+	porttest.EvidenceSink(t, func(*testing.T) ports.EvidenceSink { return terminal.NewEvidence(core.Mask{}, 40) })
 }
 
 // story is a test as its record goes through a failure. Each step is stored so long

@@ -43,7 +43,7 @@ func worstExit(codes ...int) int {
 // first one that asked the run to end, nil for none.
 func exitCode(record *core.Record, signal os.Signal) int {
 	code := classCode(record, signal)
-	if leakRisk(record) {
+	if record.MayLeak() {
 		return worstExit(code, exitLeakRisk)
 	}
 	return code
@@ -68,19 +68,5 @@ func classCode(record *core.Record, signal os.Signal) int {
 	default:
 		// Somebody else stopped the test.
 		return exitInconclusive
-	}
-}
-
-// leakRisk reports whether a workspace of the test can still exist without anybody
-// having asked to retain it.
-func leakRisk(record *core.Record) bool {
-	deleted := record.Status.Condition(core.ConditionWorkspaceDeleted)
-	switch {
-	case deleted.Status == core.ConditionTrue, deleted.Reason == core.ReasonRetained:
-		return false
-	case deleted.Reason == core.ReasonOwnershipUnknown, deleted.Reason == core.ReasonControlPlaneGone:
-		return true
-	default:
-		return record.Status.MayHaveWorkspace()
 	}
 }

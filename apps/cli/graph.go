@@ -81,7 +81,7 @@ func newProgress(lifecycle fx.Lifecycle, env Env, config runConfig) *terminal.Pr
 const evidenceLines = 40
 
 func newEvidence(config runConfig) *terminal.Evidence {
-	return terminal.NewEvidence(terminal.NewMask(config.secrets...), evidenceLines)
+	return terminal.NewEvidence(core.NewMask(config.secrets...), evidenceLines)
 }
 
 // newLogger logs between the lines of the progress.

@@ -77,7 +77,7 @@ func newReport(record *core.Record) report {
 			SecondsToReady:  secondsBetween(st.StartTime, st.AgentsReadyTime),
 			SecondsToResult: secondsBetween(st.StartTime, st.CompletionTime),
 		},
-		LeakRisk: leakRisk(record) && (st.Phase.Final() || record.DeletionRequested()),
+		LeakRisk: record.LeakRisk(),
 	}
 }
 

@@ -222,7 +222,7 @@ type operator struct {
 // else.
 const operatorUser = "assay-operator"
 
-// operate starts an operator for the stage's namespace.
+// operate starts an operator for the stage's namespace; the last of equal flags counts.
 func (s *stage) operate(args ...string) *operator {
 	s.t.Helper()
 	path, err := binary()

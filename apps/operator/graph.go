@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	promclient "github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/fx"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,7 @@ import (
 	"github.com/assay-dev/assay/adapters/kubernetes"
 	"github.com/assay-dev/assay/adapters/kubernetes/managed"
 	"github.com/assay-dev/assay/adapters/kubernetes/v1alpha1"
+	"github.com/assay-dev/assay/adapters/prometheus"
 	"github.com/assay-dev/assay/core/lifecycle"
 	"github.com/assay-dev/assay/ports"
 )
@@ -56,6 +58,8 @@ type Env struct {
 	Dial   ports.Dialer
 	// DialAccess is for looking after the operator's own way into a deployment.
 	DialAccess ports.AccessDialer
+	// Collectors are metrics to serve beside the operator's own: those of Dial.
+	Collectors []promclient.Collector
 	// Options are the engine's timings; zero fields take the defaults.
 	Options lifecycle.Options
 }
@@ -64,8 +68,11 @@ type Env struct {
 // manager.Manager with every controller added. Constructing does no I/O; the manager does
 // when it is started.
 var Module = fx.Module("operator",
-	fx.Provide(newLogger, newScheme, newManager, newStore, newControlPlanes, newEngine, turnsOf, newAccessKeeper, followWorkspaces),
-	fx.Invoke(addTests, addControlPlanes),
+	fx.Provide(
+		newLogger, newScheme, newManager, newStore, newControlPlanes, newEngine, turnsOf, newAccessKeeper, followWorkspaces,
+		prometheus.NewTransitions,
+	),
+	fx.Invoke(addTests, addControlPlanes, serveMetrics),
 )
 
 func newLogger(env Env, options Options) (*slog.Logger, error) {
@@ -142,10 +149,14 @@ func newAccessKeeper(env Env, m manager.Manager, planes *kubernetes.ControlPlane
 
 func turnsOf(options Options) *turns { return newTurns(options.Workers) }
 
-func newEngine(env Env, m manager.Manager, store ports.WorkspaceStore, planes *kubernetes.ControlPlanes, log *slog.Logger) (*lifecycle.Engine, error) {
+func newEngine(
+	env Env, options Options, m manager.Manager, store ports.WorkspaceStore, planes *kubernetes.ControlPlanes,
+	transitions *prometheus.Transitions, log *slog.Logger,
+) (*lifecycle.Engine, error) {
 	return lifecycle.New(lifecycle.Config{
 		Store: store, ControlPlanes: planes, Dial: env.Dial, Clock: env.Clock, Random: env.Random,
-		Sink: eventSink{m.GetEventRecorder("assay-operator")}, Logger: log, Options: env.Options,
+		Sink: sinks{eventSink{m.GetEventRecorder("assay-operator")}, transitions}, Evidence: newEvidence(m, options, planes),
+		Logger: log, Options: env.Options,
 	})
 }
 
@@ -168,8 +179,12 @@ func followWorkspaces(lifecycle fx.Lifecycle, env Env, engine *lifecycle.Engine,
 	return s, channel
 }
 
-// addTests adds the controller of CoderTemplateTest and the indexes that it needs.
 func addTests(m manager.Manager, options Options, engine *lifecycle.Engine, s *streams, channel woken, turns *turns) error {
+	return addTestController(m, options, engine, s, channel, turns)
+}
+
+// addTestController adds the controller of CoderTemplateTest and the indexes that it needs.
+func addTestController(m manager.Manager, options Options, engine engine, s *streams, channel woken, turns *turns) error {
 	ctx := context.Background()
 	if err := kubernetes.AddIndexes(ctx, m.GetFieldIndexer()); err != nil {
 		return err
@@ -180,7 +195,7 @@ func addTests(m manager.Manager, options Options, engine *lifecycle.Engine, s *s
 	secret := &metav1.PartialObjectMetadata{}
 	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	err := ctrl.NewControllerManagedBy(m).
-		For(&v1alpha1.CoderTemplateTest{}).
+		For(&v1alpha1.CoderTemplateTest{}, builder.WithPredicates(changedByOthers())).
 		Watches(&v1alpha1.CoderControlPlane{}, handler.EnqueueRequestsFromMapFunc(testsOf(m.GetClient())),
 			builder.WithPredicates(connectionChanged())).
 		WatchesMetadata(secret, handler.EnqueueRequestsFromMapFunc(testsOfSecret(m.GetClient()))).

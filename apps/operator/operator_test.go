@@ -194,6 +194,36 @@ func TestOnlyChangesThatMatterWake(t *testing.T) {
 	}
 }
 
+func TestWhatATestWritesItselfDoesNotWakeIt(t *testing.T) {
+	base := func() *v1alpha1.CoderTemplateTest {
+		return &v1alpha1.CoderTemplateTest{ObjectMeta: metav1.ObjectMeta{
+			UID: "one", Generation: 1, ResourceVersion: "1", Finalizers: []string{v1alpha1.CleanupFinalizer},
+			Annotations: map[string]string{v1alpha1.DeletionPolicyAnnotation: "retain"},
+		}}
+	}
+	for _, row := range []struct {
+		why    string
+		change func(test *v1alpha1.CoderTemplateTest)
+		wakes  bool
+	}{
+		{"its status", func(test *v1alpha1.CoderTemplateTest) { test.ResourceVersion, test.Status.Phase = "2", "Running" }, false},
+		{"a label", func(test *v1alpha1.CoderTemplateTest) { test.Labels = map[string]string{"a": "b"} }, false},
+		{"its deletion", func(test *v1alpha1.CoderTemplateTest) { test.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }, true},
+		{"its hold", func(test *v1alpha1.CoderTemplateTest) { test.Finalizers = nil }, true},
+		{"its policy", func(test *v1alpha1.CoderTemplateTest) { test.Annotations = nil }, true},
+		{"another test of its name", func(test *v1alpha1.CoderTemplateTest) { test.UID = "two" }, true},
+	} {
+		after := base()
+		row.change(after)
+		if got := changedByOthers().Update(event.UpdateEvent{ObjectOld: base(), ObjectNew: after}); got != row.wakes {
+			t.Errorf("%s wakes: %v, want %v", row.why, got, row.wakes)
+		}
+	}
+	if !changedByOthers().Create(event.CreateEvent{Object: base()}) {
+		t.Error("a new test does not wake")
+	}
+}
+
 func TestSecretsOfAControlPlane(t *testing.T) {
 	plane := &v1alpha1.CoderControlPlane{
 		Spec: v1alpha1.CoderControlPlaneSpec{

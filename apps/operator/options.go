@@ -26,7 +26,9 @@ type Options struct {
 	// the lease; empty means the operator's own namespace.
 	LeaderElection          bool
 	LeaderElectionNamespace string
-	LogFormat, LogLevel     string
+	// Evidence keeps the logs of failed tests in Secrets.
+	Evidence            bool
+	LogFormat, LogLevel string
 	// Kubeconfig is a file for use outside a cluster.
 	Kubeconfig string
 }
@@ -44,6 +46,7 @@ func (o *Options) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.ProbeAddress, "health-probe-bind-address", ":8081", "`ADDRESS` of /healthz and /readyz; 0 for none")
 	flags.BoolVar(&o.LeaderElection, "leader-elect", true, "work only as the leader of all operators; several without it are safe, and waste requests")
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "`NAMESPACE` of the leader's lease, the operator's own by default")
+	flags.BoolVar(&o.Evidence, "evidence", false, "keep the logs of failed tests in a Secret beside each; it takes the role assay-operator-evidence")
 	flags.StringVar(&o.LogFormat, "log-format", formatJSON, "json or text")
 	flags.StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "`FILE` that says how to reach the API server, for use outside a cluster")

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	promclient "github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"go.uber.org/fx"
 	"k8s.io/client-go/rest"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/assay-dev/assay/adapters/coder"
+	"github.com/assay-dev/assay/adapters/prometheus"
 	"github.com/assay-dev/assay/adapters/systemclock"
 )
 
@@ -32,9 +34,12 @@ const (
 
 // SystemEnv is the Env of a process.
 func SystemEnv(args []string) Env {
+	requests := prometheus.NewRequests()
 	return Env{
 		Args: args, Stdout: os.Stdout, Stderr: os.Stderr, Config: loadConfig,
-		Clock: systemclock.New(), Random: rand.Reader, Dial: coder.Dial, DialAccess: coder.DialAccess,
+		Clock: systemclock.New(), Random: rand.Reader, Dial: coder.Dialer(coder.WithObserver(requests.Observe)),
+		DialAccess: coder.DialAccess,
+		Collectors: []promclient.Collector{requests},
 	}
 }
 

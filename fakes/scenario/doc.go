@@ -34,5 +34,6 @@
 // since the start, by the virtual clock.
 //
 // The runner drives the bare engine: it does a step whenever the engine asked to
-// look again, and at once when something happens to a workspace that it watches.
+// look again, and at once when something happens to a workspace that it watches. A
+// Front has the same stories told by a front end, which says when it steps.
 package scenario

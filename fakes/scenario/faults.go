@@ -271,6 +271,16 @@ func (n *noted) DeleteWorkspace(ctx context.Context, workspace uuid.UUID) (core.
 	return note(n, "delete", "", func() (core.Build, error) { return n.CodeRunner.DeleteWorkspace(ctx, workspace) })
 }
 
+// WatchWorkspace leaves out how the workspace is at first and what requests of the test do
+// to it: a stream may miss that, and the bare engine hears nothing of it either.
+func (n *noted) WatchWorkspace(ctx context.Context, workspace uuid.UUID, on func(core.Workspace)) error {
+	return n.CodeRunner.WatchWorkspace(ctx, workspace, func(seen core.Workspace) {
+		if n.run.options.AllEvents || n.run.passing.Load() {
+			on(seen)
+		}
+	})
+}
+
 // note makes a request and then writes it down, before what happens after it; also
 // when it crashes.
 func note[T any](n *noted, what, about string, send func() (T, error)) (answer T, err error) {

@@ -19,6 +19,11 @@ import (
 // Options let somebody look into a run and disturb it beyond what its script says. The
 // zero value changes nothing.
 type Options struct {
+	// Front tells the story through a front end; nil is the bare engine.
+	Front Front
+	// AllEvents has a front end's streams tell of everything. Without it they tell only
+	// what the bare engine notices, too: what happens while time passes.
+	AllEvents bool
 	// Begin is called once, when the stage is set and before the first engine starts.
 	Begin func(*Story)
 	// Fault has the last word about each call of a port; planned is what the script
@@ -31,7 +36,8 @@ type Options struct {
 	Above   func(ports.CodeRunner) ports.CodeRunner
 	// Step is called in place of each step of an engine; it does the step.
 	Step func(step func() (lifecycle.Next, error)) (lifecycle.Next, error)
-	// Evidence and Logger go to the engines.
+	// Sink, Evidence and Logger go to the engines; the sink hears what the trail hears.
+	Sink     ports.StatusSink
 	Evidence ports.EvidenceSink
 	Logger   *slog.Logger
 	// Lenient has people fail in vain: what they want to touch can be missing in a run
@@ -58,7 +64,7 @@ func (s *Story) Clock() *clock.Clock { return s.run.clock }
 // World is the deployment.
 func (s *Story) World() *world.World { return s.run.world }
 
-// Store holds the record.
+// Store holds the record, unless a front end does.
 func (s *Story) Store() *store.Store { return s.run.store }
 
 // Plane is the control plane as it is now.

@@ -3,6 +3,7 @@ package scenario
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -49,21 +50,26 @@ func (r *run) people(st statement) error {
 	}
 }
 
+// inCoder tells whether the statement is about what is in Coder.
+func (s statement) inCoder() bool {
+	return !slices.Contains([]string{"test", "plane", "engine", "clock"}, s.words[0])
+}
+
 func (r *run) onTest(st statement) error {
 	ctx := context.Background()
 	switch {
 	case st.rest(1) == "is asked to go":
-		return r.store.RequestDeletion(ctx, r.test)
+		return r.records.RequestDeletion(ctx, r.test)
 	case st.rest(1) == "hold is removed":
 		record, err := r.record()
 		if err != nil {
 			return err
 		}
 		r.holdRemoved = true
-		_, err = r.store.ReleaseHold(ctx, record)
+		_, err = r.records.ReleaseHold(ctx, record)
 		return err
 	case st.words[1] == "policy":
-		return r.store.SetDeletionPolicy(ctx, r.test, st.rest(2))
+		return r.records.SetDeletionPolicy(ctx, r.test, st.rest(2))
 	default:
 		return st.errorf("unknown")
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,7 +55,12 @@ func RunWith(script *Script, options Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = r.play(); err == nil && options.Settle > 0 {
+	if options.Front != nil {
+		err = r.playThrough(options.Front)
+	} else {
+		err = r.play()
+	}
+	if err == nil && options.Settle > 0 {
 		err = r.settle()
 	}
 	if err != nil {
@@ -71,7 +77,8 @@ type run struct {
 	world   *world.World
 	stage   *stage
 	store   *store.Store
-	planes  *planes.Planes
+	records Records
+	planes  Planes
 	plane   core.ControlPlane
 	faults  *faultPlan
 	trail   *trail
@@ -90,12 +97,18 @@ type run struct {
 	// todo are the statements of "at" that are still to come, in order.
 	todo []statement
 	end  time.Duration
+	// passing: the time passes, and no step is under way. See noted.WatchWorkspace.
+	passing atomic.Bool
 }
 
 func newRun(script *Script, options Options) (*run, error) {
 	r := &run{script: script, options: options, clock: clock.New(Start), test: TestID, end: defaultTime}
 	r.world = world.New(r.clock)
-	r.store = store.New(r.clock)
+	r.store, r.planes = store.New(r.clock), planes.New()
+	r.records = r.store
+	if options.Front != nil {
+		r.records, r.planes = options.Front.Records(), options.Front.Planes()
+	}
 	r.random = rand.NewChaCha8([32]byte{'a', 's', 's', 'a', 'y'})
 	var err error
 	if r.stage, err = set(r.world, script); err != nil {
@@ -118,6 +131,9 @@ func newRun(script *Script, options Options) (*run, error) {
 			return nil, st.errorf("%v", err)
 		}
 	}
+	if options.Front != nil {
+		r.end += atOnce
+	}
 	if options.Begin != nil {
 		options.Begin(&Story{run: r})
 	}
@@ -127,19 +143,21 @@ func newRun(script *Script, options Options) (*run, error) {
 // startEngine starts an engine that remembers nothing, as after a crash.
 func (r *run) startEngine() error {
 	var err error
-	r.engine, err = r.newEngine(r.faults)
+	if r.engine, err = r.newEngine(r.faults); err == nil && r.options.Front != nil {
+		err = r.options.Front.Start(r.engine)
+	}
 	return err
 }
 
 // newEngine makes an engine that meets the faults of the plan.
 func (r *run) newEngine(plan *faultPlan) (*lifecycle.Engine, error) {
-	var inner ports.WorkspaceStore = r.store
+	var inner ports.WorkspaceStore = r.records
 	if r.options.Store != nil {
 		inner = r.options.Store(inner)
 	}
 	config := lifecycle.Config{
 		Store: plan.injector.Store(inner), ControlPlanes: plan.injector.ControlPlanes(r.planes), Dial: plan.dial,
-		Clock: r.clock, Random: r.random, Sink: plan.injector.Sink(r.trail), Logger: r.options.Logger,
+		Clock: r.clock, Random: r.random, Sink: plan.injector.Sink(&tellBoth{r.trail, r.options.Sink}), Logger: r.options.Logger,
 	}
 	if r.options.Evidence != nil {
 		config.Evidence = plan.injector.Evidence(r.options.Evidence)
@@ -154,12 +172,7 @@ func (r *run) play() error {
 		if err != nil {
 			return err
 		}
-		if record, err := r.record(); err == nil {
-			if record.Revision != r.last.Revision {
-				r.changed = r.clock.Monotonic()
-			}
-			r.last = record
-		}
+		r.look()
 		if next.Done && len(r.todo) == 0 {
 			r.trail.add(" ", r.ending())
 			return nil
@@ -177,6 +190,16 @@ func (r *run) play() error {
 	return fmt.Errorf("no end after %d steps", maxSteps)
 }
 
+// look reads the record as it is stored now.
+func (r *run) look() {
+	if record, err := r.record(); err == nil {
+		if record.Revision != r.last.Revision {
+			r.changed = r.clock.Monotonic()
+		}
+		r.last = record
+	}
+}
+
 // step does one step; a crash loses the engine, and a new one starts.
 func (r *run) step() (lifecycle.Next, error) {
 	r.steps++
@@ -184,13 +207,17 @@ func (r *run) step() (lifecycle.Next, error) {
 		return r.stepOf(r.engine)
 	})
 	if errors.Is(err, errCrashed) {
-		r.trail.people("the engine crashes and starts again")
-		return lifecycle.Next{}, r.startEngine()
+		return lifecycle.Next{}, r.crashed()
 	}
 	if err != nil && r.faults.injected(err) {
 		return lifecycle.Next{After: time.Second}, nil
 	}
 	return next, err
+}
+
+func (r *run) crashed() error {
+	r.trail.people("the engine crashes and starts again")
+	return r.startEngine()
 }
 
 // stepOf does one step of an engine.
@@ -206,6 +233,15 @@ func (r *run) stepOf(engine *lifecycle.Engine) (lifecycle.Next, error) {
 // the workspace that it watches, or people do something; true when the story is
 // over.
 func (r *run) sleep(next lifecycle.Next) (over bool, err error) {
+	until := r.until(next)
+	if r.over(until) {
+		return true, nil
+	}
+	return false, r.pass(until - r.clock.Monotonic())
+}
+
+// until is when the bare engine does its next step.
+func (r *run) until(next lifecycle.Next) time.Duration {
 	elapsed := r.clock.Monotonic()
 	until := elapsed + next.After
 	if next.Watch != uuid.Nil {
@@ -216,25 +252,35 @@ func (r *run) sleep(next lifecycle.Next) (over bool, err error) {
 	if len(r.todo) > 0 && r.todo[0].at <= until {
 		until = max(elapsed, r.todo[0].at)
 	}
+	return until
+}
+
+// over tells whether the story ends before the step at this time.
+func (r *run) over(until time.Duration) bool {
 	if until > r.end || lifecycle.AtRest(r.last) && len(r.todo) == 0 && len(r.script.of("until")) == 0 {
-		return true, nil
+		return true
 	}
-	if r.settling && r.last.Status.Phase.Final() && elapsed-r.changed > settled {
-		return true, nil
-	}
-	r.clock.Advance(until - elapsed)
+	return r.settling && r.last.Status.Phase.Final() && r.clock.Monotonic()-r.changed > settled
+}
+
+// pass lets time pass, and people do what they do then.
+func (r *run) pass(d time.Duration) error {
+	r.clock.Advance(d)
 	r.world.Settle()
 	for len(r.todo) > 0 && r.todo[0].at <= r.clock.Monotonic() {
 		st := r.todo[0]
 		r.todo = r.todo[1:]
 		r.trail.people(st.rest(0))
 		if err := r.people(st); err != nil && !r.options.Lenient {
-			return false, st.errorf("%v", err)
+			return st.errorf("%v", err)
 		} else if err != nil {
 			r.trail.people("in vain: " + err.Error())
 		}
+		if r.options.Front != nil && st.inCoder() {
+			r.options.Front.Wake()
+		}
 	}
-	return false, nil
+	return nil
 }
 
 // ending says how the story ends.
@@ -253,7 +299,7 @@ func (r *run) ending() string {
 }
 
 func (r *run) record() (core.Record, error) {
-	return r.store.Load(context.Background(), r.test, ports.Live)
+	return r.records.Load(context.Background(), r.test, ports.Live)
 }
 
 // connection is what the control plane has when it is usable.
@@ -296,7 +342,6 @@ func (r *run) setPlane() error {
 			}
 		}
 	}
-	r.planes = planes.New()
 	if put {
 		r.planes.Put(r.plane)
 	}
@@ -353,7 +398,7 @@ func (r *run) setTest() error {
 	if err := r.spec.Validate(); err != nil {
 		return fmt.Errorf("the test's spec: %w", err)
 	}
-	_, err := r.store.Create(context.Background(), core.Record{
+	_, err := r.records.Create(context.Background(), core.Record{
 		ID: r.test, Generation: 1, CreatedAt: Start, Spec: r.spec, DeletionPolicy: policy,
 	})
 	return err

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/assay-dev/assay/core"
+	"github.com/assay-dev/assay/ports"
 )
 
 // trail writes down what happened, in order.
@@ -29,6 +30,20 @@ func (t *trail) add(mark, text string) {
 func (t *trail) Transition(tr core.StoredTransition) {
 	for _, line := range Lines(tr) {
 		t.add(" ", line)
+	}
+}
+
+// tellBoth is the trail and somebody else who wants to hear.
+type tellBoth struct {
+	*trail
+	other ports.StatusSink
+}
+
+// Transition implements ports.StatusSink.
+func (t *tellBoth) Transition(tr core.StoredTransition) {
+	t.trail.Transition(tr)
+	if t.other != nil {
+		t.other.Transition(tr)
 	}
 }
 

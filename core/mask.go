@@ -1,4 +1,4 @@
-package terminal
+package core
 
 import (
 	"cmp"
@@ -49,7 +49,7 @@ func forms(secret string) []string {
 	}
 	add(secret)
 	// Logs are made printable before they are masked.
-	secret = printable(secret)
+	secret = Printable(secret)
 	add(secret)
 	for line := range strings.SplitSeq(secret, "\n") {
 		add(strings.TrimSpace(line))

@@ -1,4 +1,4 @@
-package terminal
+package core
 
 import (
 	"regexp"
@@ -11,10 +11,10 @@ import (
 // titles. Logs hold them for good reasons and bad ones.
 var escapeSequence = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[ -/]*[0-~])")
 
-// printable drops everything that would do something to a terminal instead of
+// Printable drops everything that would do something to a terminal instead of
 // showing text. Line ends and tabs stay; a carriage return inside a line, as
 // progress bars print it, becomes a line end.
-func printable(text string) string {
+func Printable(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	text = strings.ReplaceAll(text, "\r", "\n")
 	text = escapeSequence.ReplaceAllString(text, "")
