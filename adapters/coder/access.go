@@ -16,12 +16,10 @@ import (
 
 var _ ports.OperatorAccess = (*Runner)(nil)
 
-// DialAccess is a ports.AccessDialer: New without options.
-func DialAccess(connection core.Connection) (ports.OperatorAccess, error) {
-	return New(connection)
+// AccessDialer is a ports.AccessDialer that makes a Runner with these options.
+func AccessDialer(options ...Option) ports.AccessDialer {
+	return func(connection core.Connection) (ports.OperatorAccess, error) { return New(connection, options...) }
 }
-
-var _ ports.AccessDialer = DialAccess
 
 // needed are the actions on an owner's workspaces that a test takes.
 var needed = []codersdk.RBACAction{codersdk.ActionCreate, codersdk.ActionRead, codersdk.ActionDelete}

@@ -16,7 +16,7 @@ import (
 // accessTo dials a deployment with a token, which may be empty.
 func accessTo(t *testing.T, bed *testbed.Bed, token core.Secret) ports.OperatorAccess {
 	t.Helper()
-	access, err := coder.DialAccess(core.Connection{URL: bed.URL, Token: token})
+	access, err := coder.AccessDialer()(core.Connection{URL: bed.URL, Token: token})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestContract(t *testing.T) {
 		return porttest.StoreFixture{
 			// The API server looks for finalizers before it deletes, and not again while it does.
 			OvertakenHolds: true,
-			Store: kubernetes.NewStore(c.cached, c.live),
+			Store:          kubernetes.NewStore(c.cached, c.live),
 			Create: func(t *testing.T, record core.Record) core.Record {
 				t.Helper()
 				object := objectOf(namespace, &record)

@@ -38,7 +38,7 @@ func SystemEnv(args []string) Env {
 	return Env{
 		Args: args, Stdout: os.Stdout, Stderr: os.Stderr, Config: loadConfig,
 		Clock: systemclock.New(), Random: rand.Reader, Dial: coder.Dialer(coder.WithObserver(requests.Observe)),
-		DialAccess: coder.DialAccess,
+		DialAccess: coder.AccessDialer(coder.WithObserver(requests.Observe)),
 		Collectors: []promclient.Collector{requests},
 	}
 }
