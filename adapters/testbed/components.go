@@ -60,6 +60,13 @@ var (
 	apiServerComponent         = kubernetesComponent("kube-apiserver", "ASSAY_TESTBED_KUBE_APISERVER", "about 5 minutes")
 	controllerManagerComponent = kubernetesComponent("kube-controller-manager", "ASSAY_TESTBED_KUBE_CONTROLLER_MANAGER", "about 2 minutes")
 	kubectlComponent           = kubernetesComponent("kubectl", "ASSAY_TESTBED_KUBECTL", "about 1 minute")
+
+	helmComponent = component{
+		name: "helm", pin: "helm", module: "helm.sh/helm/v4", version: "v4.3.2",
+		pkg:      "helm.sh/helm/v4/cmd/helm",
+		ldflags:  "-s -w -X helm.sh/helm/v4/internal/version.version=v4.3.2",
+		variable: "ASSAY_TESTBED_HELM", takes: "about 2 minutes",
+	}
 )
 
 // kubernetesComponent is a program of Kubernetes. They share a pin, and most of
