@@ -56,7 +56,7 @@ func TestChartIsAccepted(t *testing.T) {
 		{"without anything of the cluster", []string{
 			"--set", "watchNamespaces={" + first + "}", "--set", "metrics.enabled=false", "--set", "crds.install=false",
 		}},
-		{"one replica, without a budget", []string{"--set", "replicas=1"}},
+		{"one replica has no budget", []string{"--set", "replicas=1"}},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			c := cluster{c.Kubernetes, t}

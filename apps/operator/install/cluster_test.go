@@ -1,7 +1,6 @@
 package install_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"os"
@@ -54,7 +53,7 @@ func (c cluster) apply(text string, flags ...string) {
 	c.kubectl(append([]string{"apply", "--server-side", "--force-conflicts", "-f", file}, flags...)...)
 }
 
-// install applies the definitions for real.
+// definitions applies the definitions for real.
 func (c cluster) definitions() {
 	c.t.Helper()
 	c.kubectl("apply", "--server-side", "--force-conflicts", "-f", "../manifests/crd")
@@ -64,7 +63,8 @@ func (c cluster) definitions() {
 // may asks what a service account may do.
 func (c cluster) may(account, verb, resource, namespace string) bool {
 	c.t.Helper()
-	args := []string{"auth", "can-i", verb, resource, "--as=system:serviceaccount:" + account}
+	resource, subresource, _ := strings.Cut(resource, "/")
+	args := []string{"auth", "can-i", verb, resource, "--subresource=" + subresource, "--as=system:serviceaccount:" + account}
 	if namespace == "" {
 		args = append(args, "--all-namespaces")
 	} else {
@@ -174,13 +174,15 @@ func arguments(t *testing.T, deployment *unstructured.Unstructured) []string {
 	return args
 }
 
-// podOf is the pod that a deployment makes.
+// podOf is the pod that a deployment makes, but for its service account, which a dry run
+// does not make.
 func podOf(t *testing.T, deployment *unstructured.Unstructured) string {
 	t.Helper()
 	spec, _, err := unstructured.NestedMap(deployment.Object, "spec", "template", "spec")
 	if err != nil {
 		t.Fatal(err)
 	}
+	delete(spec, "serviceAccountName")
 	pod := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Pod", "spec": spec,
 		"metadata": map[string]any{"name": "probe", "namespace": deployment.GetNamespace()},
@@ -190,10 +192,4 @@ func podOf(t *testing.T, deployment *unstructured.Unstructured) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// background outlives the test's own context, for what is stopped in order.
-func background(t *testing.T) context.Context {
-	t.Helper()
-	return context.WithoutCancel(t.Context())
 }

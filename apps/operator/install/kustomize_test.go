@@ -1,18 +1,6 @@
 package install_test
 
-import (
-	"bytes"
-	"context"
-	"net"
-	"net/http"
-	"strings"
-	"testing"
-	"time"
-
-	"k8s.io/client-go/rest"
-
-	"github.com/assay-dev/assay/apps/operator"
-)
+import "testing"
 
 const (
 	base    = "../manifests"
@@ -130,61 +118,4 @@ func TestKustomizeForOneNamespace(t *testing.T) {
 		{"create", "subjectaccessreviews", "", false},
 	})
 	c.operate(account, "coder-tests", arguments(t, find(t, parse(t, text), "Deployment")))
-}
-
-// operate runs the operator as a service account and waits until it is ready, which it is
-// once it could list and watch all that it needs.
-func (c cluster) operate(account, namespace string, args []string) {
-	c.t.Helper()
-	from, name, _ := strings.Cut(account, ":")
-	config := rest.AnonymousClientConfig(c.Config())
-	config.BearerToken = strings.TrimSpace(c.kubectl("create", "token", name, "--namespace", from))
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	probes := listener.Addr().String()
-	listener.Close()
-	args = append(append([]string{}, args...), "--leader-election-namespace="+namespace, "--metrics-bind-address=0", "--health-probe-bind-address="+probes)
-	var log bytes.Buffer
-	env := operator.SystemEnv(args)
-	env.Stdout, env.Stderr = &log, &log
-	env.Config = func(string) (*rest.Config, error) { return config, nil }
-	ctx, cancel := context.WithCancel(background(c.t))
-	defer cancel()
-	ended := make(chan int, 1)
-	go func() { ended <- operator.Run(ctx, env) }()
-	c.await("the operator is ready", func() bool {
-		response, err := http.Get("http://" + probes + "/readyz")
-		if err != nil {
-			return false
-		}
-		defer response.Body.Close()
-		return response.StatusCode == http.StatusOK
-	})
-	c.await("the operator leads", func() bool {
-		holder, err := c.Kubectl(c.t.Context(), "--namespace", namespace, "get", "lease", "coder-k8s-controller.coder.com",
-			"-o", "jsonpath={.spec.holderIdentity}")
-		return err == nil && holder != ""
-	})
-	cancel()
-	if code := <-ended; code != 0 {
-		c.t.Errorf("the operator ended with %d:\n%s", code, log.String())
-	} else if strings.Contains(log.String(), "forbidden") {
-		c.t.Errorf("the operator lacks a right:\n%s", log.String())
-	}
-}
-
-// patience bounds a wait: a wait that lasts as long has failed.
-const patience = 2 * time.Minute
-
-func (c cluster) await(what string, reached func() bool) {
-	c.t.Helper()
-	for limit := time.After(patience); !reached(); {
-		select {
-		case <-limit:
-			c.t.Fatalf("not within %v: %s", patience, what)
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
 }
