@@ -25,58 +25,73 @@ coder() {
       --header 'Content-Type: application/json' ${3:+--data "$3"} "${CODER_URL%/}/api/v2$2"
 }
 
-# holds JSON CONDITION [jq's arguments]: whether a jq expression is true.
-holds() {
-  json=$1 condition=$2
+# check JSON PROGRAM [jq's arguments]: refuses with what the jq program says, if it says
+# anything.
+check() {
+  json=$1 program=$2
   shift 2
-  printf '%s' "$json" | jq --exit-status "$@" "$condition" >/dev/null
+  reason=$(printf '%s' "$json" | jq --raw-output "$@" "$program")
+  [ -z "$reason" ] || refuse "$reason"
 }
 
-field() { printf '%s' "$1" | jq --raw-output "$2 // empty"; }
+# words JSON ARRAY: the values of a jq array, IDs all of them, between blanks.
+words() { printf '%s' "$1" | jq --raw-output "$2 | map(. // \"-\") | join(\" \")"; }
 
 take_note() {
   # A note that is there already was taken before the test began: it stands.
   kubectl get configmap "$note" --output=name >/dev/null 2>&1 && return
   template=$(coder GET "/organizations/${TEMPLATE%%.*}/templates/${TEMPLATE#*.}")
-  kubectl create configmap "$note" \
-    "--from-literal=templateID=$(field "$template" .id)" \
-    "--from-literal=activeVersionID=$(field "$template" .active_version_id)"
+  set -- $(words "$template" '[.id, .active_version_id]')
+  kubectl create configmap "$note" "--from-literal=templateID=$1" "--from-literal=activeVersionID=$2"
 }
 
 promote() {
   test=$(kubectl get codertemplatetest "$TEST" --output=json)
-  holds "$test" '.metadata.deletionTimestamp == null' || refuse 'the test is being deleted'
-  holds "$test" '.status.observedGeneration == .metadata.generation' || refuse 'the result is not about this test object'
-  holds "$test" '.status.phase == "Succeeded"' || refuse "the test is $(field "$test" '.status.phase'), not Succeeded"
-  holds "$test" '.status.conditions | any(.type == "Ready" and .status == "True")' || refuse 'the test is not Ready'
-  holds "$test" '.spec.template == $t' --arg t "$TEMPLATE" || refuse "the test is not of $TEMPLATE"
-  template_id=$(field "$test" .status.templateID)
-  version_id=$(field "$test" .status.templateVersionID)
-  [ -n "$template_id" ] && [ -n "$version_id" ] || refuse 'the test names no version'
+  check "$test" '
+    if .metadata.deletionTimestamp != null then "the test is being deleted"
+    elif .status.observedGeneration != .metadata.generation then "the result is not about this test object"
+    elif .status.phase != "Succeeded" then "the test is \(.status.phase), not Succeeded"
+    elif (.status.conditions | any(.type == "Ready" and .status == "True") | not) then "the test is not Ready"
+    elif .spec.template != $template then "the test is not of \($template)"
+    elif (.status | [.templateID, .templateVersionID, .deploymentID] | all) | not then "the test names no version"
+    else empty end' --arg template "$TEMPLATE"
+  set -- $(words "$test" '.status | [.templateID, .templateVersionID, .deploymentID]')
+  template_id=$1 version_id=$2 deployment_id=$3
 
   noted=$(kubectl get configmap "$note" --output=json)
-  holds "$noted" '.data.templateID == $t' --arg t "$template_id" ||
-    refuse 'the name of the template meant another one before the test'
+  set -- $(words "$noted" '.data | [.templateID, .activeVersionID]')
+  [ "$1" = "$template_id" ] || refuse 'the name of the template meant another one before the test'
+  was_active=$2
 
   build=$(coder GET /buildinfo)
-  holds "$build" '.deployment_id == $d' --arg d "$(field "$test" .status.deploymentID)" ||
-    refuse 'this is not the Coder that the test ran on'
+  set -- $(words "$build" '[.deployment_id]')
+  [ "$1" = "$deployment_id" ] || refuse 'this is not the Coder that the test ran on'
   version=$(coder GET "/templateversions/$version_id")
-  holds "$version" '.template_id == $t' --arg t "$template_id" || refuse 'the version is not of this template any more'
-  holds "$version" '.archived == false' || refuse 'the version is archived'
-  holds "$version" '.job.status == "succeeded"' || refuse 'the version is not imported'
-  template=$(coder GET "/templates/$template_id")
-  if holds "$template" '.active_version_id == $v' --arg v "$version_id"; then
-    printf 'version %s is active already\n' "$version_id"
-    return
-  fi
-  holds "$template" '.active_version_id == $v' --arg v "$(field "$noted" .data.activeVersionID)" ||
-    refuse 'another version was made active since the test began'
+  check "$version" '
+    if .template_id != $template then "the version is not of this template any more"
+    elif .archived then "the version is archived"
+    elif .job.status != "succeeded" then "the version is not imported"
+    else empty end' --arg template "$template_id"
 
+  active=$(active)
+  case $active in
+    "$version_id")
+      printf 'version %s is active already\n' "$version_id"
+      return
+      ;;
+    "$was_active") ;;
+    *) refuse 'another version was made active since the test began' ;;
+  esac
   coder PATCH "/templates/$template_id/versions" "{\"id\":\"$version_id\"}" >/dev/null
-  template=$(coder GET "/templates/$template_id")
-  holds "$template" '.active_version_id == $v' --arg v "$version_id" || refuse 'Coder did not keep it'
+  active=$(active)
+  [ "$active" = "$version_id" ] || refuse 'Coder did not keep it'
   printf 'version %s is active now\n' "$version_id"
+}
+
+# active is the version of the template that is active.
+active() {
+  template=$(coder GET "/templates/$template_id")
+  words "$template" '[.active_version_id]'
 }
 
 case ${1:-} in
