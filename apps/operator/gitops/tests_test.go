@@ -156,7 +156,7 @@ var unproven = []struct {
 }
 
 // TestKstatus shows what tools that know no expressions, such as helm --wait, read: the
-// same, once there is a status.
+// same, if the object has a status. The API server gives one to each new object.
 func TestKstatus(t *testing.T) {
 	files, err := fs.Glob(scenarios.Files, "*.txt")
 	if err != nil || len(files) == 0 {
@@ -174,6 +174,25 @@ func TestKstatus(t *testing.T) {
 			if got, err := ofKstatus(read.Status); err != nil || got != ofRecord(&record) {
 				t.Errorf("%s: %s is %s (%v), want %s", file, record.Status.Phase, read.Status, err, ofRecord(&record))
 			}
+			for _, row := range unproven {
+				changed := objectOf(t, &record)
+				if row.change(changed); !observes(changed) {
+					continue
+				}
+				read, err := status.Compute(changed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := ofKstatus(read.Status); err != nil || got != waiting {
+					t.Errorf("%s: %s, %s, is %s (%v)", file, record.Status.Phase, row.why, read.Status, err)
+				}
+			}
 		}
 	}
+}
+
+// observes tells whether the status says which generation it is about.
+func observes(object *unstructured.Unstructured) bool {
+	_, found, err := unstructured.NestedInt64(object.Object, "status", "observedGeneration")
+	return found && err == nil
 }
