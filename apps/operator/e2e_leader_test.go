@@ -39,22 +39,25 @@ func stagesOfATest() []stageOfATest {
 
 // TestLeaderIsKilledInEachStage has a standby take over from a leader that was killed.
 func TestLeaderIsKilledInEachStage(t *testing.T) {
-	s := newStage(t, testbed.Require(t), map[string]testbed.Template{
+	t.Parallel()
+	shared := newStage(t, testbed.Require(t), map[string]testbed.Template{
 		"passing": testbed.Passing(), "slow-build": slowBuild(), "slow-startup": testbed.SlowStartup(), "startup-fails": testbed.StartupFails(),
 	})
-	door := testbed.NewDoor(t, s.bed.URL)
-	s.url = door.URL
-	s.controlPlane()
-	leader := s.operate()
-	for number, row := range stagesOfATest() {
+	for _, row := range stagesOfATest() {
 		t.Run(strings.ReplaceAll(row.name, " ", "-"), func(t *testing.T) {
-			s := s.in(t)
+			t.Parallel()
+			s := shared.another(t)
+			door := testbed.NewDoor(t, s.bed.URL)
+			s.url = door.URL
+			s.controlPlane()
+			leader := s.operate()
+			s.leads()
 			standby := s.operate()
 			var gate *testbed.Gate
 			if row.held != nil {
 				gate = door.Hold(row.at, row.held)
 			}
-			name := "test-" + string(rune('a'+number))
+			const name = "test"
 			s.test(name, row.template, row.more)
 			if gate == nil {
 				s.await(name, row.reason, func(got status) bool { return got.Reason == row.reason })
@@ -73,15 +76,15 @@ func TestLeaderIsKilledInEachStage(t *testing.T) {
 				t.Errorf("%+v, want %s", got, row.want)
 			}
 			s.requireClean()
-			leader = standby
+			standby.stop(t)
 		})
 	}
-	leader.stop(t)
 }
 
 // TestCreateThatNeverArrivedIsNotRepeated kills the leader when its create is on its way to
 // Coder and never gets there: the standby cannot know that, so it must not send another one.
 func TestCreateThatNeverArrivedIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"passing": testbed.Passing()})
 	door := testbed.NewDoor(t, s.bed.URL)
 	s.url = door.URL
@@ -108,6 +111,7 @@ func TestCreateThatNeverArrivedIsNotRepeated(t *testing.T) {
 
 // TestRestartWithFiftyRunningTests kills the only operator while fifty tests run.
 func TestRestartWithFiftyRunningTests(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"passing": testbed.Passing()})
 	s.controlPlane()
 	first := s.operate()

@@ -73,23 +73,52 @@ func newStageOn(t *testing.T, cluster *testbed.Kubernetes, bed *testbed.Bed, tem
 // newEmptyStage does not ask Coder for anything yet.
 func newEmptyStage(t *testing.T, cluster *testbed.Kubernetes, bed *testbed.Bed, definitions string) *stage {
 	t.Helper()
-	s := &stage{t: t, cluster: cluster, bed: bed, url: bed.URL, namespace: testbed.UniqueName("tests"), templates: map[string]string{}}
-	s.kubectl("apply", "--server-side", "-f", definitions)
-	s.kubectl("wait", "--for=condition=Established", "crd", "--all")
-	s.kubectl("apply", "--server-side", "-f", "manifests/rbac")
-	s.kubectl("create", "namespace", s.namespace)
-	s.kubectl("--namespace", s.namespace, "create", "rolebinding", "assay-operator", "--clusterrole=assay-operator", "--user="+operatorUser)
+	s := &stage{t: t, cluster: cluster, bed: bed, url: bed.URL, templates: map[string]string{}}
+	once, _ := installed.LoadOrStore(cluster, &sync.Once{})
+	once.(*sync.Once).Do(func() {
+		s.kubectl("apply", "--server-side", "-f", definitions)
+		s.kubectl("wait", "--for=condition=Established", "crd", "--all")
+		s.kubectl("apply", "--server-side", "-f", "manifests/rbac")
+	})
+	s.settle()
 	return s
 }
 
-// push makes a tester and templates.
-func (s *stage) push(templates map[string]testbed.Template) {
+// installed are the clusters that have the definitions and the roles.
+var installed sync.Map
+
+// settle gives the stage a namespace of its own.
+func (s *stage) settle() {
+	s.t.Helper()
+	s.namespace = testbed.UniqueName("tests")
+	s.kubectl("create", "namespace", s.namespace)
+	s.kubectl("--namespace", s.namespace, "create", "rolebinding", "assay-operator", "--clusterrole=assay-operator", "--user="+operatorUser)
+}
+
+// another is a stage with the same templates, and a namespace and a tester of its own.
+func (s *stage) another(t *testing.T) *stage {
+	t.Helper()
+	other := *s
+	other.t = t
+	other.settle()
+	other.hire()
+	return &other
+}
+
+// hire makes a tester.
+func (s *stage) hire() {
 	s.t.Helper()
 	tester, err := s.bed.CreateUser(s.t.Context(), testbed.UserOptions{Activate: true})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.tester = tester
+}
+
+// push makes a tester and templates.
+func (s *stage) push(templates map[string]testbed.Template) {
+	s.t.Helper()
+	s.hire()
 	for name, template := range templates {
 		pushed, err := s.bed.PushTemplate(s.t.Context(), testbed.UniqueName(name), template)
 		if err != nil {
@@ -286,11 +315,12 @@ func (o *operator) kill(t *testing.T) {
 	<-o.ended
 }
 
-// in is the stage of a subtest.
-func (s *stage) in(t *testing.T) *stage {
-	within := *s
-	within.t = t
-	return &within
+// leads waits until an operator holds the stage's lease.
+func (s *stage) leads() {
+	s.t.Helper()
+	s.until("an operator leads", func() bool {
+		return s.kubectl("--namespace", s.namespace, "get", "leases", "-o", "jsonpath={.items[*].spec.holderIdentity}") != ""
+	})
 }
 
 // until polls for a condition.
@@ -334,6 +364,7 @@ func (s *stage) requireClean() {
 }
 
 func TestVerdictsThroughKubectl(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{
 		"passing": testbed.Passing(), "startup": testbed.StartupFails(), "build": testbed.BuildFails(),
 	})
@@ -367,6 +398,7 @@ func TestVerdictsThroughKubectl(t *testing.T) {
 }
 
 func TestDeletedInTheMiddle(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"slow": testbed.SlowStartup()})
 	s.controlPlane()
 	o := s.operate()
@@ -378,6 +410,7 @@ func TestDeletedInTheMiddle(t *testing.T) {
 }
 
 func TestExpires(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"passing": testbed.Passing()})
 	s.controlPlane()
 	o := s.operate()
@@ -397,6 +430,7 @@ func slowBuild() testbed.Template {
 }
 
 func TestRefusedThroughKubectl(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), nil)
 	_, err := s.apply(`
 apiVersion: coder.com/v1alpha1
