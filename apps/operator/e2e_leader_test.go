@@ -3,6 +3,7 @@ package operator_test
 import (
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,7 +45,7 @@ func TestLeaderIsKilledInEachStage(t *testing.T) {
 		"passing": testbed.Passing(), "slow-build": slowBuild(), "slow-startup": testbed.SlowStartup(), "startup-fails": testbed.StartupFails(),
 	})
 	for _, row := range stagesOfATest() {
-		t.Run(strings.ReplaceAll(row.name, " ", "-"), func(t *testing.T) {
+		t.Run(strings.NewReplacer(" ", "-", ",", "").Replace(row.name), func(t *testing.T) {
 			t.Parallel()
 			s := shared.another(t)
 			door := testbed.NewDoor(t, s.bed.URL)
@@ -79,6 +80,41 @@ func TestLeaderIsKilledInEachStage(t *testing.T) {
 			standby.stop(t)
 		})
 	}
+}
+
+// TestShutdownFinishesTheStepInHand ends the operator in order while Coder's answer to its
+// create is on its way: the answer is stored before the operator ends.
+func TestShutdownFinishesTheStepInHand(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"passing": testbed.Passing()})
+	door := testbed.NewDoor(t, s.bed.URL)
+	s.url = door.URL
+	s.controlPlane()
+	first := s.operate()
+	gate := door.Hold(testbed.AfterEffect, testbed.RequestTo(http.MethodPost, "/workspaces"))
+	s.test("test", "passing", "")
+	select {
+	case <-gate.Reached:
+	case <-time.After(patience):
+		t.Fatal("the create is never sent")
+	}
+	if err := first.command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	gate.Open()
+	if err := <-first.ended; err != nil {
+		t.Errorf("the operator ended with %v, want 0", err)
+	}
+	stored := s.kubectl("--namespace", s.namespace, "get", "ctt", "test", "-o", "jsonpath={.status.workspaceID}")
+	if live := s.workspaces(); len(live) != 1 || live[0].ID.String() != stored {
+		t.Errorf("the workspace that is stored is %q, those in Coder are %d", stored, len(live))
+	}
+	second := s.operate()
+	if got := s.awaitEnd("test"); got.Phase != "Succeeded" {
+		t.Errorf("the next operator: %+v", got)
+	}
+	second.stop(t)
+	s.requireClean()
 }
 
 // TestCreateThatNeverArrivedIsNotRepeated kills the leader when its create is on its way to

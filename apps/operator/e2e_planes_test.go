@@ -80,6 +80,7 @@ func TestControlPlaneDeleted(t *testing.T) {
 func TestNamespaceDeleted(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"slow": testbed.SlowStartup()})
+	s.everywhere()
 	o := s.operate()
 	s.controlPlane()
 	s.test("slow", "slow", "")
@@ -95,6 +96,7 @@ func TestNamespaceDeletedWhileCoderIsAway(t *testing.T) {
 	t.Parallel()
 	bed := testbed.RequireOwn(t)
 	s := newStage(t, bed, map[string]testbed.Template{"slow": testbed.SlowStartup()})
+	s.everywhere()
 	o := s.operate()
 	s.controlPlane()
 	s.test("slow", "slow", "")

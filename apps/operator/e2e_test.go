@@ -50,6 +50,8 @@ type stage struct {
 	namespace string
 	// url is where the operator reaches Coder.
 	url string
+	// user is who the operator is, and leases the namespace of its lease.
+	user, leases string
 	// environment is what the operator's has besides the test's.
 	environment []string
 
@@ -92,7 +94,17 @@ func (s *stage) settle() {
 	s.t.Helper()
 	s.namespace = testbed.UniqueName("tests")
 	s.kubectl("create", "namespace", s.namespace)
-	s.kubectl("--namespace", s.namespace, "create", "rolebinding", "assay-operator", "--clusterrole=assay-operator", "--user="+operatorUser)
+	s.user, s.leases = operatorUser, s.namespace
+	s.kubectl("--namespace", s.namespace, "create", "rolebinding", "assay-operator", "--clusterrole=assay-operator", "--user="+s.user)
+}
+
+// everywhere has the operator be one of the whole cluster, whose rights and lease do not go
+// with the stage's namespace.
+func (s *stage) everywhere() {
+	s.t.Helper()
+	s.user, s.leases = testbed.UniqueName("operator"), testbed.UniqueName("operator")
+	s.kubectl("create", "namespace", s.leases)
+	s.kubectl("create", "clusterrolebinding", s.user, "--clusterrole=assay-operator", "--user="+s.user)
 }
 
 // another is a stage with the same templates, and a namespace and a tester of its own.
@@ -259,7 +271,7 @@ func (s *stage) operate(args ...string) *operator {
 		s.t.Fatal(err)
 	}
 	kubeconfig := filepath.Join(s.t.TempDir(), "kubeconfig")
-	if err := testbed.WriteKubeconfig(kubeconfig, s.cluster.User(operatorUser)); err != nil {
+	if err := testbed.WriteKubeconfig(kubeconfig, s.cluster.User(s.user)); err != nil {
 		s.t.Fatal(err)
 	}
 	log, err := os.Create(filepath.Join(s.t.TempDir(), "operator.log"))
@@ -267,7 +279,7 @@ func (s *stage) operate(args ...string) *operator {
 		s.t.Fatal(err)
 	}
 	args = append([]string{
-		"--kubeconfig", kubeconfig, "--namespaces", s.namespace, "--leader-election-namespace", s.namespace, "--managed-control-planes=false",
+		"--kubeconfig", kubeconfig, "--namespaces", s.namespace, "--leader-election-namespace", s.leases, "--managed-control-planes=false",
 		"--metrics-bind-address", "0", "--health-probe-bind-address", "0", "--log-format", "text", "--log-level", "debug",
 	}, args...)
 	o := &operator{command: exec.CommandContext(context.WithoutCancel(s.t.Context()), path, args...), log: log, ended: make(chan error, 1)}
