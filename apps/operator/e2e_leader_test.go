@@ -145,9 +145,12 @@ func TestCreateThatNeverArrivedIsNotRepeated(t *testing.T) {
 	s.requireClean()
 }
 
-// TestRestartWithFiftyRunningTests kills the only operator while fifty tests run.
+// TestRestartWithFiftyRunningTests kills the only operator while fifty tests run. It has the
+// machine for itself: their builds take all of it.
 func TestRestartWithFiftyRunningTests(t *testing.T) {
-	t.Parallel()
+	if testing.Short() {
+		t.Skip("fifty workspaces take a small machine for many minutes")
+	}
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"passing": testbed.Passing()})
 	s.controlPlane()
 	first := s.operate()
@@ -166,8 +169,8 @@ spec: {controlPlaneRef: {name: coder}, template: $TEMPLATE, version: {active: tr
 	count := func(jsonpath, word string) int {
 		return strings.Count(s.kubectl("--namespace", s.namespace, "get", "ctt", "-o", "jsonpath="+jsonpath), word)
 	}
-	s.until("ten tests are through and all others under way", func() bool {
-		return count("{.items[*].status.phase}", "Succeeded") >= 10 && count("{.items[*].status.phase}", "Pending") == 0
+	s.until("some tests are through and all others under way", func() bool {
+		return count("{.items[*].status.phase}", "Succeeded") >= 5 && count("{.items[*].status.phase}", "Running") >= many-15
 	})
 	first.kill(t)
 	second := s.operate()
