@@ -73,7 +73,7 @@ func specOf(test *v1alpha1.CoderTemplateTest) core.Spec {
 
 func statusOf(test uuid.UUID, s *v1alpha1.CoderTemplateTestStatus) (core.Status, error) {
 	status := core.Status{
-		ObservedGeneration: s.ObservedGeneration, Phase: core.Phase(s.Phase), Reason: core.Reason(s.Reason), Message: s.Message,
+		ObservedGeneration: max(0, s.ObservedGeneration), Phase: core.Phase(s.Phase), Reason: core.Reason(s.Reason), Message: s.Message,
 		StartTime: timeOf(s.StartTime), CompletionTime: timeOf(s.CompletionTime),
 		Pins: core.Pins{
 			TemplateVersionName: s.TemplateVersionName, WorkspaceName: s.WorkspaceName, DeploymentID: s.DeploymentID,

@@ -119,6 +119,14 @@ func TestRecordOf(t *testing.T) {
 	}
 }
 
+func TestNewObjectWasObservedNever(t *testing.T) {
+	test := object()
+	test.Status.ObservedGeneration = -1
+	if got, err := RecordOf(test); err != nil || !reflect.DeepEqual(got.Status, core.Status{}) {
+		t.Errorf("the status that the API server gives a new test is read as %+v, error %v", got.Status, err)
+	}
+}
+
 func TestMarkerOfAnOlderOperator(t *testing.T) {
 	test := object()
 	at := metav1.NewTime(noon)

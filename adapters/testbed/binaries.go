@@ -65,6 +65,13 @@ func KubernetesBinaries(ctx context.Context, progress io.Writer) (KubernetesFile
 	return files, err
 }
 
+// HelmBinary does for Helm, which renders and checks charts, what [Binaries]
+// does for Coder.
+func HelmBinary(ctx context.Context, progress io.Writer) (file string, err error) {
+	err = newBuilder(progress).fill(ctx, []want{{helmComponent, &file}})
+	return file, err
+}
+
 // want is a component and where the name of its program belongs.
 type want struct {
 	component component

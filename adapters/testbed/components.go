@@ -68,6 +68,12 @@ var (
 		ldflags:  "-s -w",
 		variable: "ASSAY_TESTBED_KWOK", takes: "about 2 minutes",
 	}
+	helmComponent = component{
+		name: "helm", pin: "helm", module: "helm.sh/helm/v4", version: "v4.3.2",
+		pkg:      "helm.sh/helm/v4/cmd/helm",
+		ldflags:  "-s -w -X helm.sh/helm/v4/internal/version.version=v4.3.2",
+		variable: "ASSAY_TESTBED_HELM", takes: "about 2 minutes",
+	}
 )
 
 // kubernetesComponent is a program of Kubernetes. They share a pin, and most of

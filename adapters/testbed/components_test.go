@@ -14,6 +14,7 @@ import (
 var allComponents = []component{
 	coderComponent, tofuComponent, providerComponent,
 	etcdComponent, apiServerComponent, controllerManagerComponent, schedulerComponent, kubectlComponent, kwokComponent,
+	helmComponent,
 }
 
 // env is a lookup in a fixed environment.
@@ -88,6 +89,7 @@ func TestProgramsReportTheirVersions(t *testing.T) {
 		want      string
 	}{
 		{coderComponent, "buildinfo.tag=" + strings.TrimPrefix(coderComponent.version, "v") + " "},
+		{helmComponent, "version.version=" + helmComponent.version},
 		{apiServerComponent, "version.gitVersion=" + apiServerComponent.version + " "},
 		{apiServerComponent, "version.gitMinor=" + strings.Split(apiServerComponent.version, ".")[1] + " "},
 	} {

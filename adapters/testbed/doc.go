@@ -3,7 +3,7 @@
 // beside it, and templates whose workspaces run real agents without a cloud.
 // In the same way it starts a real Kubernetes API, with no nodes behind it.
 //
-// [Binaries] and [KubernetesBinaries] build the programs from their Go
+// [Binaries], [KubernetesBinaries] and [HelmBinary] build the programs from their Go
 // modules, pinned by the modules below pins, once into a cache. [Start] runs a
 // deployment and [StartKubernetes] a cluster; [Require] and
 // [RequireKubernetes] are the doors for tests. What is started ends with the
@@ -22,8 +22,8 @@
 //   - ASSAY_TESTBED_CODER, ASSAY_TESTBED_TOFU and ASSAY_TESTBED_PROVIDER are
 //     files to use instead of building; a Terraform binary serves as
 //     ASSAY_TESTBED_TOFU. So are ASSAY_TESTBED_ETCD,
-//     ASSAY_TESTBED_KUBE_APISERVER, ASSAY_TESTBED_KUBE_CONTROLLER_MANAGER and
-//     ASSAY_TESTBED_KUBECTL.
+//     ASSAY_TESTBED_KUBE_APISERVER, ASSAY_TESTBED_KUBE_CONTROLLER_MANAGER,
+//     ASSAY_TESTBED_KUBECTL and ASSAY_TESTBED_HELM.
 //   - ASSAY_TESTBED_POSTGRES_BIN is a folder with initdb and postgres.
 //   - ASSAY_TESTBED_LOGS is a folder where the logs of the servers stay; by
 //     default they go with what was started.

@@ -118,6 +118,19 @@ func requireOwnKubernetes(t testing.TB, o KubernetesOptions) *Kubernetes {
 	return k
 }
 
+// RequireHelm returns the helm program.
+//
+// The test is skipped unless ASSAY_E2E is 1, and fails if helm cannot be had.
+func RequireHelm(t testing.TB) string {
+	t.Helper()
+	skipUnlessE2E(t)
+	file, err := HelmBinary(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 func kubernetesOfTests() KubernetesOptions {
 	return KubernetesOptions{Log: os.Stderr, WithControllerManager: true}
 }

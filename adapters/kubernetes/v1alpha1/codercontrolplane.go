@@ -33,9 +33,11 @@ type CoderControlPlane struct {
 	// +optional
 	// +kubebuilder:default={}
 	Spec CoderControlPlaneSpec `json:"spec,omitzero"`
-	// How the deployment is. Only the operator writes it.
+	// How the deployment is. Only the operator writes it. Until it does, the generation is none, so that no tool takes a
+	// new control plane for one that is ready.
 	//
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status CoderControlPlaneStatus `json:"status,omitzero"`
 }
 

@@ -34,9 +34,11 @@ type CoderTemplateTest struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="the spec of a test never changes: make a new test"
 	// +kubebuilder:validation:XValidation:rule="!has(self.inputsTimeoutSeconds) || self.inputsTimeoutSeconds <= self.timeoutSeconds",fieldPath=".inputsTimeoutSeconds",message="must be at most timeoutSeconds"
 	Spec CoderTemplateTestSpec `json:"spec"`
-	// How far the test came. Only the operator writes it.
+	// How far the test came. Only the operator writes it. Until it does, the generation is none, so that no tool takes a
+	// new test for one that has ended.
 	//
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status CoderTemplateTestStatus `json:"status,omitzero"`
 }
 

@@ -21,7 +21,7 @@ import (
 
 const usage = `usage: testbed COMMAND
 
-  build             build Coder, what it needs and the Kubernetes API into the cache
+  build             build Coder, what it needs, the Kubernetes API and Helm into the cache
   up [-kubernetes]  start a Coder deployment, print how to reach it, run until interrupted;
                     -kubernetes starts a Kubernetes API too
 `
@@ -63,6 +63,10 @@ func build(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	helm, err := testbed.HelmBinary(ctx, stderr)
+	if err != nil {
+		return err
+	}
 	for _, row := range [][2]string{
 		{"coder", coder.Coder},
 		{"tofu", coder.Tofu},
@@ -74,6 +78,7 @@ func build(ctx context.Context, stdout, stderr io.Writer) error {
 		{"kube-scheduler", kubernetes.Scheduler},
 		{"kwok", kubernetes.Kwok},
 		{"kubectl", kubernetes.Kubectl},
+		{"helm", helm},
 	} {
 		fmt.Fprintf(stdout, "%-23s  %s\n", row[0], row[1])
 	}
