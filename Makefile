@@ -11,7 +11,7 @@ LDFLAGS := -X github.com/assay-dev/assay/apps/cli.Version=$(VERSION)
 # What `make e2e` runs: the contract suites and the end-to-end tests. One package at a time, since each starts a deployment of its own;
 # -short leaves out what another package shows too.
 E2E_PACKAGES ?= ./adapters/... ./apps/...
-E2E_FLAGS ?= -race -short -count=1 -timeout 30m -p 1
+E2E_FLAGS ?= -race -short -count=1 -timeout 30m -p 1 -parallel 4
 
 # Where the runner of the scenario files and its -update flag live.
 SCENARIO_PACKAGES ?= ./fakes/scenario/...

@@ -68,6 +68,7 @@ var (
 		ldflags:  "-s -w",
 		variable: "ASSAY_TESTBED_KWOK", takes: "about 2 minutes",
 	}
+
 	helmComponent = component{
 		name: "helm", pin: "helm", module: "helm.sh/helm/v4", version: "v4.3.2",
 		pkg:      "helm.sh/helm/v4/cmd/helm",

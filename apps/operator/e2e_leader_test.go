@@ -3,6 +3,7 @@ package operator_test
 import (
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,22 +40,25 @@ func stagesOfATest() []stageOfATest {
 
 // TestLeaderIsKilledInEachStage has a standby take over from a leader that was killed.
 func TestLeaderIsKilledInEachStage(t *testing.T) {
-	s := newStage(t, testbed.Require(t), map[string]testbed.Template{
+	t.Parallel()
+	shared := newStage(t, testbed.Require(t), map[string]testbed.Template{
 		"passing": testbed.Passing(), "slow-build": slowBuild(), "slow-startup": testbed.SlowStartup(), "startup-fails": testbed.StartupFails(),
 	})
-	door := testbed.NewDoor(t, s.bed.URL)
-	s.url = door.URL
-	s.controlPlane()
-	leader := s.operate()
-	for number, row := range stagesOfATest() {
-		t.Run(strings.ReplaceAll(row.name, " ", "-"), func(t *testing.T) {
-			s := s.in(t)
+	for _, row := range stagesOfATest() {
+		t.Run(strings.NewReplacer(" ", "-", ",", "").Replace(row.name), func(t *testing.T) {
+			t.Parallel()
+			s := shared.another(t)
+			door := testbed.NewDoor(t, s.bed.URL)
+			s.url = door.URL
+			s.controlPlane()
+			leader := s.operate()
+			s.leads()
 			standby := s.operate()
 			var gate *testbed.Gate
 			if row.held != nil {
 				gate = door.Hold(row.at, row.held)
 			}
-			name := "test-" + string(rune('a'+number))
+			const name = "test"
 			s.test(name, row.template, row.more)
 			if gate == nil {
 				s.await(name, row.reason, func(got status) bool { return got.Reason == row.reason })
@@ -73,15 +77,50 @@ func TestLeaderIsKilledInEachStage(t *testing.T) {
 				t.Errorf("%+v, want %s", got, row.want)
 			}
 			s.requireClean()
-			leader = standby
+			standby.stop(t)
 		})
 	}
-	leader.stop(t)
+}
+
+// TestShutdownFinishesTheStepInHand ends the operator in order while Coder's answer to its
+// create is on its way: the answer is stored before the operator ends.
+func TestShutdownFinishesTheStepInHand(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"passing": testbed.Passing()})
+	door := testbed.NewDoor(t, s.bed.URL)
+	s.url = door.URL
+	s.controlPlane()
+	first := s.operate()
+	gate := door.Hold(testbed.AfterEffect, testbed.RequestTo(http.MethodPost, "/workspaces"))
+	s.test("test", "passing", "")
+	select {
+	case <-gate.Reached:
+	case <-time.After(patience):
+		t.Fatal("the create is never sent")
+	}
+	if err := first.command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	gate.Open()
+	if err := <-first.ended; err != nil {
+		t.Errorf("the operator ended with %v, want 0", err)
+	}
+	stored := s.kubectl("--namespace", s.namespace, "get", "ctt", "test", "-o", "jsonpath={.status.workspaceID}")
+	if live := s.workspaces(); len(live) != 1 || live[0].ID.String() != stored {
+		t.Errorf("the workspace that is stored is %q, those in Coder are %d", stored, len(live))
+	}
+	second := s.operate()
+	if got := s.awaitEnd("test"); got.Phase != "Succeeded" {
+		t.Errorf("the next operator: %+v", got)
+	}
+	second.stop(t)
+	s.requireClean()
 }
 
 // TestCreateThatNeverArrivedIsNotRepeated kills the leader when its create is on its way to
 // Coder and never gets there: the standby cannot know that, so it must not send another one.
 func TestCreateThatNeverArrivedIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"passing": testbed.Passing()})
 	door := testbed.NewDoor(t, s.bed.URL)
 	s.url = door.URL
@@ -108,6 +147,7 @@ func TestCreateThatNeverArrivedIsNotRepeated(t *testing.T) {
 
 // TestRestartWithFiftyRunningTests kills the only operator while fifty tests run.
 func TestRestartWithFiftyRunningTests(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"passing": testbed.Passing()})
 	s.controlPlane()
 	first := s.operate()

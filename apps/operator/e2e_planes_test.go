@@ -21,6 +21,7 @@ func (s *stage) planeCondition(name string) string {
 // TestExternalControlPlane says how a deployment that somebody else runs is, and follows its
 // token when that is rotated, in the middle of a test.
 func TestExternalControlPlane(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"slow": testbed.SlowStartup()})
 	o := s.operate()
 	s.controlPlane()
@@ -59,6 +60,7 @@ func TestExternalControlPlane(t *testing.T) {
 // TestControlPlaneDeleted has the tests of a control plane that goes clean up while its token
 // works.
 func TestControlPlaneDeleted(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"slow": testbed.SlowStartup()})
 	o := s.operate()
 	s.controlPlane()
@@ -76,7 +78,9 @@ func TestControlPlaneDeleted(t *testing.T) {
 // TestNamespaceDeleted has a namespace with a running test go: its workspace too, since the
 // operator still has the token that went with the namespace.
 func TestNamespaceDeleted(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"slow": testbed.SlowStartup()})
+	s.everywhere()
 	o := s.operate()
 	s.controlPlane()
 	s.test("slow", "slow", "")
@@ -89,8 +93,10 @@ func TestNamespaceDeleted(t *testing.T) {
 // TestNamespaceDeletedWhileCoderIsAway has a namespace go that nobody can clean up behind: it
 // never waits longer than a control plane may.
 func TestNamespaceDeletedWhileCoderIsAway(t *testing.T) {
+	t.Parallel()
 	bed := testbed.RequireOwn(t)
 	s := newStage(t, bed, map[string]testbed.Template{"slow": testbed.SlowStartup()})
+	s.everywhere()
 	o := s.operate()
 	s.controlPlane()
 	s.test("slow", "slow", "")
@@ -107,6 +113,7 @@ func TestNamespaceDeletedWhileCoderIsAway(t *testing.T) {
 // and the name of its Service leads to a real, empty deployment. It gets its first user, a
 // token and a tester, and a test passes.
 func TestManagedControlPlane(t *testing.T) {
+	t.Parallel()
 	bed := testbed.RequireEmpty(t)
 	s := newEmptyStage(t, testbed.RequireKubernetesWithNode(t), bed, "manifests/crd")
 	door := testbed.NewDoor(t, bed.URL)

@@ -10,6 +10,7 @@ import (
 
 // TestSpecThroughKubectl shows what the API server alone sees to: nobody operates.
 func TestSpecThroughKubectl(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), nil)
 	s.templates["docker"] = "acme.docker"
 	s.test("fixed", "docker", "")
@@ -33,6 +34,7 @@ func TestSpecThroughKubectl(t *testing.T) {
 // TestRetain keeps a workspace where both the test and the control plane want that, and
 // deletes it once the test does not.
 func TestRetain(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"startup": testbed.StartupFails()})
 	o := s.operate()
 	s.controlPlane()
@@ -61,6 +63,7 @@ func TestRetain(t *testing.T) {
 // TestDefinitionsAreUpgraded installs the first definitions that there were, stores objects,
 // upgrades, and finds them as they were and at work.
 func TestDefinitionsAreUpgraded(t *testing.T) {
+	t.Parallel()
 	s := newStageOn(t, testbed.RequireOwnKubernetes(t), testbed.Require(t), map[string]testbed.Template{"passing": testbed.Passing()}, "testdata/crd-first")
 	s.controlPlane()
 	s.test("older", "passing", "")

@@ -50,6 +50,8 @@ type stage struct {
 	namespace string
 	// url is where the operator reaches Coder.
 	url string
+	// user is who the operator is, and leases the namespace of its lease.
+	user, leases string
 	// environment is what the operator's has besides the test's.
 	environment []string
 
@@ -73,23 +75,62 @@ func newStageOn(t *testing.T, cluster *testbed.Kubernetes, bed *testbed.Bed, tem
 // newEmptyStage does not ask Coder for anything yet.
 func newEmptyStage(t *testing.T, cluster *testbed.Kubernetes, bed *testbed.Bed, definitions string) *stage {
 	t.Helper()
-	s := &stage{t: t, cluster: cluster, bed: bed, url: bed.URL, namespace: testbed.UniqueName("tests"), templates: map[string]string{}}
-	s.kubectl("apply", "--server-side", "-f", definitions)
-	s.kubectl("wait", "--for=condition=Established", "crd", "--all")
-	s.kubectl("apply", "--server-side", "-f", "manifests/rbac")
-	s.kubectl("create", "namespace", s.namespace)
-	s.kubectl("--namespace", s.namespace, "create", "rolebinding", "assay-operator", "--clusterrole=assay-operator", "--user="+operatorUser)
+	s := &stage{t: t, cluster: cluster, bed: bed, url: bed.URL, templates: map[string]string{}}
+	once, _ := installed.LoadOrStore(cluster, &sync.Once{})
+	once.(*sync.Once).Do(func() {
+		s.kubectl("apply", "--server-side", "-f", definitions)
+		s.kubectl("wait", "--for=condition=Established", "crd", "--all")
+		s.kubectl("apply", "--server-side", "-f", "manifests/rbac")
+	})
+	s.settle()
 	return s
 }
 
-// push makes a tester and templates.
-func (s *stage) push(templates map[string]testbed.Template) {
+// installed are the clusters that have the definitions and the roles.
+var installed sync.Map
+
+// settle gives the stage a namespace of its own.
+func (s *stage) settle() {
+	s.t.Helper()
+	s.namespace = testbed.UniqueName("tests")
+	s.kubectl("create", "namespace", s.namespace)
+	s.user, s.leases = operatorUser, s.namespace
+	s.kubectl("--namespace", s.namespace, "create", "rolebinding", "assay-operator", "--clusterrole=assay-operator", "--user="+s.user)
+}
+
+// everywhere has the operator be one of the whole cluster, whose rights and lease do not go
+// with the stage's namespace.
+func (s *stage) everywhere() {
+	s.t.Helper()
+	s.user, s.leases = testbed.UniqueName("operator"), testbed.UniqueName("operator")
+	s.kubectl("create", "namespace", s.leases)
+	s.kubectl("create", "clusterrolebinding", s.user, "--clusterrole=assay-operator", "--user="+s.user)
+}
+
+// another is a stage with the same templates, and a namespace and a tester of its own.
+func (s *stage) another(t *testing.T) *stage {
+	t.Helper()
+	other := *s
+	other.t = t
+	other.settle()
+	other.hire()
+	return &other
+}
+
+// hire makes a tester.
+func (s *stage) hire() {
 	s.t.Helper()
 	tester, err := s.bed.CreateUser(s.t.Context(), testbed.UserOptions{Activate: true})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.tester = tester
+}
+
+// push makes a tester and templates.
+func (s *stage) push(templates map[string]testbed.Template) {
+	s.t.Helper()
+	s.hire()
 	for name, template := range templates {
 		pushed, err := s.bed.PushTemplate(s.t.Context(), testbed.UniqueName(name), template)
 		if err != nil {
@@ -230,7 +271,7 @@ func (s *stage) operate(args ...string) *operator {
 		s.t.Fatal(err)
 	}
 	kubeconfig := filepath.Join(s.t.TempDir(), "kubeconfig")
-	if err := testbed.WriteKubeconfig(kubeconfig, s.cluster.User(operatorUser)); err != nil {
+	if err := testbed.WriteKubeconfig(kubeconfig, s.cluster.User(s.user)); err != nil {
 		s.t.Fatal(err)
 	}
 	log, err := os.Create(filepath.Join(s.t.TempDir(), "operator.log"))
@@ -238,7 +279,7 @@ func (s *stage) operate(args ...string) *operator {
 		s.t.Fatal(err)
 	}
 	args = append([]string{
-		"--kubeconfig", kubeconfig, "--namespaces", s.namespace, "--leader-election-namespace", s.namespace, "--managed-control-planes=false",
+		"--kubeconfig", kubeconfig, "--namespaces", s.namespace, "--leader-election-namespace", s.leases, "--managed-control-planes=false",
 		"--metrics-bind-address", "0", "--health-probe-bind-address", "0", "--log-format", "text", "--log-level", "debug",
 	}, args...)
 	o := &operator{command: exec.CommandContext(context.WithoutCancel(s.t.Context()), path, args...), log: log, ended: make(chan error, 1)}
@@ -286,11 +327,12 @@ func (o *operator) kill(t *testing.T) {
 	<-o.ended
 }
 
-// in is the stage of a subtest.
-func (s *stage) in(t *testing.T) *stage {
-	within := *s
-	within.t = t
-	return &within
+// leads waits until an operator holds the stage's lease.
+func (s *stage) leads() {
+	s.t.Helper()
+	s.until("an operator leads", func() bool {
+		return s.kubectl("--namespace", s.namespace, "get", "leases", "-o", "jsonpath={.items[*].spec.holderIdentity}") != ""
+	})
 }
 
 // until polls for a condition.
@@ -334,6 +376,7 @@ func (s *stage) requireClean() {
 }
 
 func TestVerdictsThroughKubectl(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{
 		"passing": testbed.Passing(), "startup": testbed.StartupFails(), "build": testbed.BuildFails(),
 	})
@@ -367,6 +410,7 @@ func TestVerdictsThroughKubectl(t *testing.T) {
 }
 
 func TestDeletedInTheMiddle(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"slow": testbed.SlowStartup()})
 	s.controlPlane()
 	o := s.operate()
@@ -378,6 +422,7 @@ func TestDeletedInTheMiddle(t *testing.T) {
 }
 
 func TestExpires(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"passing": testbed.Passing()})
 	s.controlPlane()
 	o := s.operate()
@@ -397,6 +442,7 @@ func slowBuild() testbed.Template {
 }
 
 func TestRefusedThroughKubectl(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), nil)
 	_, err := s.apply(`
 apiVersion: coder.com/v1alpha1

@@ -11,6 +11,7 @@ import (
 
 // TestEvidenceThroughKubectl reads why a template failed, when its workspace is gone.
 func TestEvidenceThroughKubectl(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"startup": testbed.StartupFails(), "passing": testbed.Passing()})
 	s.controlPlane()
 	s.kubectl("--namespace", s.namespace, "create", "rolebinding", "assay-operator-evidence",

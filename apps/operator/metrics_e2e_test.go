@@ -15,6 +15,7 @@ import (
 // TestMetricsAreServedToThoseWhoMay scrapes the operator as nobody, as a service account
 // without the role, and as one that has it.
 func TestMetricsAreServedToThoseWhoMay(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"startup": testbed.StartupFails()})
 	s.controlPlane()
 	for _, account := range []string{"scraper", "stranger"} {

@@ -53,6 +53,33 @@ func TestScenariosWithEveryEvent(t *testing.T) {
 	})
 }
 
+// TestARotatedTokenWakesItsTests is a story that the core has no use for: nothing but the
+// Secret changes, and the test need not wait for its next look.
+func TestARotatedTokenWakesItsTests(t *testing.T) {
+	script, err := scenario.Parse(`
+coder   template acme.docker
+        version v2 active
+        start build 5s ok, agent connects +1s, script ok +1s
+        delete build 5s ok
+fault   operator 1 answers 401
+at      00:07 plane rotates
+test    template=acme.docker version=active
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare, err := scenario.Run(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(strings.Join(bare.Trail, "\n"), "00:07 > create") {
+		t.Fatalf("the story does not show it:\n%s", strings.Join(bare.Trail, "\n"))
+	}
+	if diff := cmp.Diff(bare.Trail, throughOperator(t, script, false).Trail); diff != "" {
+		t.Errorf("the trail differs (-bare engine +operator):\n%s", diff)
+	}
+}
+
 func eachStory(t *testing.T, tell func(t *testing.T, name string, script *scenario.Script)) {
 	t.Helper()
 	files, err := fs.Glob(scenarios.Files, "*.txt")
