@@ -16,7 +16,7 @@ E2E_FLAGS ?= -race -short -count=1 -timeout 30m -p 1 -parallel 3
 # Where the runner of the scenario files and its -update flag live.
 SCENARIO_PACKAGES ?= ./fakes/scenario/...
 # The tools of .tools/go.mod that go:generate lines call by name.
-GENERATORS ?= moq controller-gen
+GENERATORS ?= moq controller-gen crd-ref-docs
 # What `make cross` builds the CLI for, without cgo.
 CROSS ?= darwin/arm64 windows/amd64
 # Which Go benchmarks `make bench` runs, and what it hands to apps/cli/cmd/bench.
@@ -29,7 +29,7 @@ SEEDS ?= 100000
 
 .PHONY: help
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-11s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-14s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## run tests against a simulated Coder; needs nothing but Go
@@ -64,9 +64,24 @@ lint: ## run golangci-lint, import rules included
 fmt: ## format the Go code
 	"$$(.tools/build golangci-lint)/golangci-lint" fmt ./...
 
+# Runs the go:generate lines that match a pattern, with the tools that they call.
+GENERATE = PATH="$$(.tools/build $(GENERATORS)):$$PATH" $(GO) generate
+
 .PHONY: generate
-generate: ## regenerate what go:generate lines make
-	PATH="$$(.tools/build $(GENERATORS)):$$PATH" $(GO) generate ./...
+generate: ## regenerate all that go:generate lines make: the three below
+	$(GENERATE) ./...
+
+.PHONY: manifests
+manifests: ## regenerate the operator's definitions and roles, and the copies that are installed
+	$(GENERATE) -run 'controller-gen (crd|rbac)|cmd/ship' ./adapters/kubernetes/... ./apps/operator/...
+
+.PHONY: codegen
+codegen: ## regenerate Go code: deep copies and stubs
+	$(GENERATE) -run 'controller-gen object|moq' ./...
+
+.PHONY: docs-reference
+docs-reference: ## regenerate docs/reference/api.md
+	$(GENERATE) -run crd-ref-docs ./adapters/kubernetes/...
 
 .PHONY: scenarios
 scenarios: ## rewrite the expected trails of the scenario files from what the code does now

@@ -16,9 +16,11 @@ import (
 )
 
 // Descriptions are cut at a length that keeps the definitions below the size that
-// kubectl apply can take.
+// kubectl apply can take; the reference has them in full.
 //
-//go:generate controller-gen object crd:maxDescLen=300 paths=. output:crd:dir=../../../apps/operator/manifests/crd
+//go:generate controller-gen object paths=.
+//go:generate controller-gen crd:maxDescLen=300 paths=. output:crd:dir=../../../apps/operator/manifests/crd
+//go:generate crd-ref-docs --config=reference/config.yaml --templates-dir=reference --renderer=markdown --max-depth=4 --log-level=ERROR --source-path=. --output-path=../../../docs/reference/api.md
 
 // GroupVersion is the group and version of the kinds in this package.
 var GroupVersion = schema.GroupVersion{Group: "coder.com", Version: "v1alpha1"}
