@@ -119,7 +119,7 @@ func TestExternalURLs(t *testing.T) {
 			Spec:       v1alpha1.CoderControlPlaneSpec{External: &v1alpha1.ExternalControlPlane{URL: row.url}},
 		}
 		_, problem, err := planes.Connection(t.Context(), plane)
-		if clear := row.refused == "must be https"; err != nil || clear != strings.Contains(problem, "use https") {
+		if inClear := row.refused == "must be https"; err != nil || inClear != strings.Contains(problem, "use https") {
 			t.Errorf("%s: the connection says %q, error %v", row.url, problem, err)
 		}
 		err = c.live.Create(t.Context(), plane)

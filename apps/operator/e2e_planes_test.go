@@ -67,7 +67,7 @@ func TestControlPlaneDeleted(t *testing.T) {
 	s.test("slow", "slow", "")
 	s.await("slow", "waiting for its agents", func(got status) bool { return got.Reason == "WaitingForAgents" })
 	s.kubectl("--namespace", s.namespace, "delete", "ccp", "coder", "--timeout=120s")
-	if got := s.awaitEnd("slow"); got.Reason != "ControlPlaneGone" || got.condition("WorkspaceDeleted") != "True/Deleted" {
+	if got := s.awaitEnd("slow"); got.Reason != "ControlPlaneGone" || got.workspaceDeleted() != "True/Deleted" {
 		t.Errorf("%+v, want ControlPlaneGone and a deleted workspace", got)
 	}
 	s.requireClean()

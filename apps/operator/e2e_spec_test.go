@@ -43,17 +43,17 @@ func TestRetain(t *testing.T) {
 			"spec: {controlPlaneRef: {name: coder}, template: %s, version: {active: true}}}", name, s.templates["startup"]))
 	}
 	keeping("refused")
-	if got := s.awaitEnd("refused"); got.condition("WorkspaceDeleted") != "True/Deleted" {
+	if got := s.awaitEnd("refused"); got.workspaceDeleted() != "True/Deleted" {
 		t.Errorf("without the control plane's leave: %+v", got)
 	}
 	s.kubectl("--namespace", s.namespace, "patch", "ccp", "coder", "--type=merge", "--patch", `{"spec":{"templateTests":{"allowRetain":true}}}`)
 	keeping("kept")
-	s.await("kept", "retained", func(got status) bool { return got.condition("WorkspaceDeleted") == "False/Retained" })
+	s.await("kept", "retained", func(got status) bool { return got.workspaceDeleted() == "False/Retained" })
 	if n := len(s.workspaces()); n != 1 {
 		t.Errorf("%d workspaces are there, want the one that is kept", n)
 	}
 	s.kubectl("--namespace", s.namespace, "annotate", "--overwrite", "ctt", "kept", "coder.com/deletion-policy=delete")
-	if got := s.awaitEnd("kept"); got.condition("WorkspaceDeleted") != "True/Deleted" {
+	if got := s.awaitEnd("kept"); got.workspaceDeleted() != "True/Deleted" {
 		t.Errorf("after the change of mind: %+v", got)
 	}
 	s.requireClean()

@@ -209,9 +209,10 @@ type status struct {
 	Conditions                           []struct{ Type, Status, Reason string }
 }
 
-func (s status) condition(name string) string {
+// workspaceDeleted is the status and the reason of that condition.
+func (s status) workspaceDeleted() string {
 	for _, c := range s.Conditions {
-		if c.Type == name {
+		if c.Type == "WorkspaceDeleted" {
 			return c.Status + "/" + c.Reason
 		}
 	}
@@ -248,7 +249,7 @@ func (s *stage) await(name, what string, wanted func(status) bool) status {
 func (s *stage) awaitEnd(name string) status {
 	s.t.Helper()
 	return s.await(name, "finished", func(got status) bool {
-		return (got.Phase == "Succeeded" || got.Phase == "Failed") && strings.HasPrefix(got.condition("WorkspaceDeleted"), "True/")
+		return (got.Phase == "Succeeded" || got.Phase == "Failed") && strings.HasPrefix(got.workspaceDeleted(), "True/")
 	})
 }
 
@@ -324,7 +325,9 @@ func (o *operator) kill(t *testing.T) {
 	if err := o.command.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	<-o.ended
+	if err := <-o.ended; err == nil {
+		t.Fatal("the operator ended in order before it was killed")
+	}
 }
 
 // leads waits until an operator holds the stage's lease.

@@ -40,51 +40,63 @@ func TestStatusOfAControlPlane(t *testing.T) {
 		after time.Duration
 	}{
 		{
-			"somebody else's, and all is well", planeSeen{access: ready},
+			"somebody else's, and all is well",
+			planeSeen{access: ready},
 			"Ready Available=True/Ready OperatorAccess=True/Ready Reconciling=False/Settled Stalled=False/Settled", true, lookWhileReady,
 		},
 		{
-			"it does not answer: what was known about the token stands", planeSeen{silent: "refused"},
+			"it does not answer: what was known about the token stands",
+			planeSeen{silent: "refused"},
 			"Pending Available=False/CoderUnavailable OperatorAccess=Unknown/CoderUnavailable Reconciling=True/CoderUnavailable Stalled=False/Settled", true, lookWhileUnready,
 		},
 		{
-			"a token that is missing can come with the next change of its Secret", planeSeen{access: accessSeen{state: accessMissing}},
+			"a token that is missing can come with the next change of its Secret",
+			planeSeen{access: accessSeen{state: accessMissing}},
 			"Ready Available=True/Ready OperatorAccess=False/OperatorAccessNotReady Reconciling=True/OperatorAccessNotReady Stalled=False/Settled", false, lookWhileUnready,
 		},
 		{
-			"one that people have to ask for is nothing to wait for", planeSeen{access: accessSeen{state: accessBlocked}},
+			"one that people have to ask for is nothing to wait for",
+			planeSeen{access: accessSeen{state: accessBlocked}},
 			"Ready Available=True/Ready OperatorAccess=False/OperatorAccessNotReady Reconciling=False/Settled Stalled=True/OperatorAccessNotReady", false, lookWhileReady,
 		},
 		{
-			"a certificate's Secret that is missing", planeSeen{invalid: "external.caSecretRef: missing"},
+			"a certificate's Secret that is missing",
+			planeSeen{invalid: "external.caSecretRef: missing"},
 			"Pending Available=False/ConnectionInvalid OperatorAccess=Unknown/CoderUnavailable Reconciling=True/ConnectionInvalid Stalled=False/Settled", true, lookWhileUnready,
 		},
 		{
-			"ours, starting", planeSeen{pods: pods(1, 0, false), silent: "refused"},
+			"ours, starting",
+			planeSeen{pods: pods(1, 0, false), silent: "refused"},
 			"Pending Available=False/PodsNotReady OperatorAccess=Unknown/CoderUnavailable Reconciling=True/PodsNotReady Stalled=False/Settled", true, lookWhileUnready,
 		},
 		{
-			"ours, up", planeSeen{pods: pods(2, 2, true), access: ready},
+			"ours, up",
+			planeSeen{pods: pods(2, 2, true), access: ready},
 			"Ready Available=True/Ready OperatorAccess=True/Ready Reconciling=False/Settled Stalled=False/Settled", true, lookWhileReady,
 		},
 		{
-			"ours, changing its version", planeSeen{pods: pods(2, 1, false), access: ready},
+			"ours, changing its version",
+			planeSeen{pods: pods(2, 1, false), access: ready},
 			"Ready Available=True/Ready OperatorAccess=True/Ready Reconciling=True/PodsNotReady Stalled=False/Settled", true, lookWhileUnready,
 		},
 		{
-			"ours, with no pods asked for", planeSeen{pods: pods(0, 0, true)},
+			"ours, with no pods asked for",
+			planeSeen{pods: pods(0, 0, true)},
 			"Pending Available=False/ScaledToZero OperatorAccess=Unknown/CoderUnavailable Reconciling=True/ScaledToZero Stalled=False/Settled", true, lookWhileUnready,
 		},
 		{
-			"ours, and the cluster refuses it for good", planeSeen{pods: pods(0, 0, false), refused: "another's Service"},
+			"ours, and the cluster refuses it for good",
+			planeSeen{pods: pods(0, 0, false), refused: "another's Service"},
 			"Pending Available=False/DeploymentRefused OperatorAccess=Unknown/CoderUnavailable Reconciling=False/Settled Stalled=True/DeploymentRefused", true, lookWhileReady,
 		},
 		{
-			"ours, and the cluster fails this time", planeSeen{pods: pods(0, 0, false), deployFailed: "conflict"},
+			"ours, and the cluster fails this time",
+			planeSeen{pods: pods(0, 0, false), deployFailed: "conflict"},
 			"Pending Available=False/DeployFailed OperatorAccess=Unknown/CoderUnavailable Reconciling=True/DeployFailed Stalled=False/Settled", true, lookWhileUnready,
 		},
 		{
-			"a token is to be renewed before the next look", planeSeen{access: accessSeen{state: accessReady, lookAgain: noon.Add(time.Minute)}},
+			"a token is to be renewed before the next look",
+			planeSeen{access: accessSeen{state: accessReady, lookAgain: noon.Add(time.Minute)}},
 			"Ready Available=True/Ready OperatorAccess=True/Ready Reconciling=False/Settled Stalled=False/Settled", true, time.Minute,
 		},
 	} {
