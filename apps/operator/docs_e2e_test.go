@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/coder/v2/codersdk"
 	"github.com/google/uuid"
@@ -31,6 +32,7 @@ import (
 // the pods of the operator's Deployment would do: it runs the built binary with the arguments
 // and the service account of the Deployment, for as long as that exists.
 func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
 	r := newReader(t)
 	for _, page := range documented {
 		if t.Run(page, func(t *testing.T) { r.in(t).read(page) }); t.Failed() {
@@ -232,6 +234,7 @@ func (r *reader) check(where, text string) {
 type shell struct {
 	folder string
 	input  io.Writer
+	pipe   *os.File
 	output *bufio.Reader
 	blocks int
 }
@@ -263,7 +266,7 @@ func (r *reader) newShell() *shell {
 		output.Close()
 	})
 	fmt.Fprintln(input, "set -euo pipefail")
-	return &shell{folder: r.t.TempDir(), input: input, output: bufio.NewReader(output)}
+	return &shell{folder: r.t.TempDir(), input: input, pipe: output, output: bufio.NewReader(output)}
 }
 
 // run runs a block and returns what it writes. The first command that fails ends the shell.
@@ -276,6 +279,9 @@ func (s *shell) run(text string) (string, error) {
 	if _, err := fmt.Fprintf(s.input, ". %s </dev/null\necho '%s'\n", file, done); err != nil {
 		return "", err
 	}
+	if err := s.pipe.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return "", err
+	}
 	var written strings.Builder
 	for {
 		line, err := s.output.ReadString('\n')
@@ -283,8 +289,9 @@ func (s *shell) run(text string) (string, error) {
 		case strings.TrimSpace(line) == done:
 			return written.String(), nil
 		case errors.Is(err, io.EOF):
-			written.WriteString(line)
-			return written.String(), errors.New("a command fails")
+			return written.String() + line, errors.New("a command fails")
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return written.String() + line, fmt.Errorf("the commands do not end within %v", patience)
 		case err != nil:
 			return written.String(), err
 		}
@@ -379,7 +386,11 @@ func (p *pods) stop(t *testing.T) {
 	if err := p.command.Process.Signal(os.Interrupt); err != nil {
 		t.Errorf("end the operator: %v", err)
 	}
+	late := time.AfterFunc(patience, func() { _ = p.command.Process.Kill() })
 	_ = p.command.Wait()
+	if !late.Stop() {
+		t.Errorf("the operator does not end within %v; %s", patience, p.log())
+	}
 	p.command = nil
 }
 
