@@ -101,10 +101,14 @@ type CoderControlPlaneSpec struct {
 	// +optional
 	// +listType=atomic
 	EnvFrom []corev1.EnvFromSource `json:"envFrom,omitempty"`
+	// Secrets with which the image is pulled.
+	//
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
+	// Requests and limits of the container.
+	//
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 	// Security context of the container. Where it says nothing, privileges cannot be gained and all capabilities are
@@ -126,11 +130,17 @@ type CoderControlPlaneSpec struct {
 	//
 	// +optional
 	LivenessProbe *corev1.Probe `json:"livenessProbe,omitempty"`
+	// Labels that a node must have for the pods.
+	//
 	// +optional
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+	// Taints of nodes that the pods put up with.
+	//
 	// +optional
 	// +listType=atomic
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+	// Where the pods would rather be, or must be.
+	//
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 	// Certificates, with which Coder serves HTTPS.
@@ -185,10 +195,14 @@ type OperatorAccess struct {
 
 // SecretKeyReference names a key of a Secret in the same namespace.
 type SecretKeyReference struct {
+	// Its name.
+	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
+	// Which of its keys.
+	//
 	// +optional
 	// +kubebuilder:default=token
 	// +kubebuilder:validation:MinLength=1
@@ -219,6 +233,8 @@ type TemplateTestPolicy struct {
 
 // ControlPlaneService is the Service of a managed deployment.
 type ControlPlaneService struct {
+	// How it is exposed.
+	//
 	// +optional
 	// +kubebuilder:default=ClusterIP
 	// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
@@ -230,6 +246,8 @@ type ControlPlaneService struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
+	// Its annotations, for example those that a cloud's load balancer reads.
+	//
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 }

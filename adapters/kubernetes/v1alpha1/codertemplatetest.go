@@ -192,6 +192,8 @@ type CoderTemplateTestStatus struct {
 	//
 	// +optional
 	StartTime *metav1.Time `json:"startTime,omitempty"`
+	// When the verdict was recorded.
+	//
 	// +optional
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
 
@@ -199,16 +201,24 @@ type CoderTemplateTestStatus struct {
 	//
 	// +optional
 	OrganizationID string `json:"organizationID,omitempty"`
+	// The template that was tested.
+	//
 	// +optional
 	TemplateID string `json:"templateID,omitempty"`
+	// The version that was tested: pinned the first time that Coder names it.
+	//
 	// +optional
 	TemplateVersionID string `json:"templateVersionID,omitempty"`
+	// Its name.
+	//
 	// +optional
 	TemplateVersionName string `json:"templateVersionName,omitempty"`
 	// The Coder user that owns the workspace.
 	//
 	// +optional
 	OwnerID string `json:"ownerID,omitempty"`
+	// The name of the test workspace, made of the UID of this object.
+	//
 	// +optional
 	WorkspaceName string `json:"workspaceName,omitempty"`
 	// Coder's own ID of the deployment.
@@ -224,6 +234,8 @@ type CoderTemplateTestStatus struct {
 	//
 	// +optional
 	CreateAttemptTime *metav1.Time `json:"createAttemptTime,omitempty"`
+	// Tells this create request from every other one.
+	//
 	// +optional
 	CreateAttemptID string `json:"createAttemptID,omitempty"`
 	// Coder's refusal of that request, noted until reads confirm it.
@@ -231,8 +243,12 @@ type CoderTemplateTestStatus struct {
 	// +optional
 	CreateAnswer *CreateAnswer `json:"createAnswer,omitempty"`
 
+	// The workspace, once its existence is proven.
+	//
 	// +optional
 	WorkspaceID string `json:"workspaceID,omitempty"`
+	// Its first start build.
+	//
 	// +optional
 	StartBuildID string `json:"startBuildID,omitempty"`
 	// The start build was seen to run.
@@ -243,6 +259,8 @@ type CoderTemplateTestStatus struct {
 	//
 	// +optional
 	AgentsReadyTime *metav1.Time `json:"agentsReadyTime,omitempty"`
+	// The delete build that is waited for.
+	//
 	// +optional
 	DeleteBuildID string `json:"deleteBuildID,omitempty"`
 	// How many delete builds of the test failed.
