@@ -234,3 +234,19 @@ func (k *Kubernetes) Close() error {
 	}
 	return k.supervisor.Close()
 }
+
+// ApplyDefinitions applies the custom resource definitions of a folder and
+// returns when their kinds are served. Right after that they have no
+// conditions yet, which kubectl wait takes for an error: it is asked again.
+func (k *Kubernetes) ApplyDefinitions(ctx context.Context, folder string) error {
+	if _, err := k.Kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-f", folder); err != nil {
+		return err
+	}
+	var err error
+	for range 30 {
+		if _, err = k.Kubectl(ctx, "wait", "--for=condition=Established", "crd", "--all"); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return err
+}

@@ -123,6 +123,8 @@ func TestManagedControlPlane(t *testing.T) {
 	o := s.operate("--managed-control-planes")
 	s.mustApply("apiVersion: coder.com/v1alpha1\nkind: CoderControlPlane\nmetadata: {name: coder}\n")
 	s.kubectl("--namespace", s.namespace, "wait", "--timeout=180s", "--for=condition=OperatorAccess", "ccp/coder")
+	// The proxy lets Coder answer before its pods are ready.
+	s.kubectl("--namespace", s.namespace, "wait", "--timeout=180s", "--for=jsonpath={.status.phase}=Ready", "ccp/coder")
 	if got := s.kubectl("--namespace", s.namespace, "get", "ccp", "coder", "-o", "jsonpath={.status.phase} {.status.readyReplicas} {.status.url}"); got != "Ready 1 http://coder."+s.namespace+".svc.cluster.local:80" {
 		t.Errorf("the status is %s", got)
 	}

@@ -71,8 +71,9 @@ func TestDefinitionsAreUpgraded(t *testing.T) {
 		return s.kubectl("--namespace", s.namespace, "get", kind, name, "-o", "jsonpath={.metadata.uid} {.spec}")
 	}
 	before := fmt.Sprint(spec("ctt", "older"), spec("ccp", "coder"))
-	s.kubectl("apply", "--server-side", "-f", "manifests/crd")
-	s.kubectl("wait", "--for=condition=Established", "crd", "--all")
+	if err := s.cluster.ApplyDefinitions(t.Context(), "manifests/crd"); err != nil {
+		t.Fatal(err)
+	}
 	if after := fmt.Sprint(spec("ctt", "older"), spec("ccp", "coder")); after != before {
 		t.Errorf("the upgrade made\n%s\nout of\n%s", after, before)
 	}

@@ -78,8 +78,9 @@ func newEmptyStage(t *testing.T, cluster *testbed.Kubernetes, bed *testbed.Bed, 
 	s := &stage{t: t, cluster: cluster, bed: bed, url: bed.URL, templates: map[string]string{}}
 	once, _ := installed.LoadOrStore(cluster, &sync.Once{})
 	once.(*sync.Once).Do(func() {
-		s.kubectl("apply", "--server-side", "-f", definitions)
-		s.kubectl("wait", "--for=condition=Established", "crd", "--all")
+		if err := cluster.ApplyDefinitions(t.Context(), definitions); err != nil {
+			t.Fatal(err)
+		}
 		s.kubectl("apply", "--server-side", "-f", "manifests/rbac")
 	})
 	s.settle()

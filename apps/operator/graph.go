@@ -41,9 +41,8 @@ import (
 // leaderElectionID names the lease that the operators of a cluster compete for.
 const leaderElectionID = "coder-k8s-controller.coder.com"
 
-// shutdownTimeout is how long the steps in hand may take when the operator ends: a
-// step is bounded by its requests' timeouts, of which it seldom needs more than one.
-const shutdownTimeout = 45 * time.Second
+// cutOff is how much longer than the steps' grace the manager waits for them to end.
+const cutOff = 5 * time.Second
 
 // Env is everything that a run of the operator touches besides its flags.
 type Env struct {
@@ -98,7 +97,7 @@ func newScheme() (*runtime.Scheme, error) {
 }
 
 func newManager(options Options, config *rest.Config, scheme *runtime.Scheme, log *slog.Logger) (manager.Manager, error) {
-	grace := shutdownTimeout
+	grace := options.ShutdownGrace + cutOff
 	// What the libraries log without being handed a logger goes the same way.
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
 	klog.SetSlogLogger(log)
@@ -201,7 +200,7 @@ func addTestController(m manager.Manager, options Options, engine engine, s *str
 		WatchesMetadata(secret, handler.EnqueueRequestsFromMapFunc(testsOfSecret(m.GetClient()))).
 		WatchesRawSource(source.Channel(channel, &handler.EnqueueRequestForObject{})).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.Workers}).
-		Complete(&testReconciler{engine: engine, reader: m.GetClient(), streams: s, turns: turns})
+		Complete(&testReconciler{engine: engine, reader: m.GetClient(), streams: s, turns: turns, grace: options.ShutdownGrace})
 	if err != nil {
 		return fmt.Errorf("add the controller of tests: %w", err)
 	}

@@ -43,6 +43,7 @@ func TestFlags(t *testing.T) {
 		{"no workers, no work", []string{"--workers", "0"}, exitUsage, "--workers: 0: must be 1 to 1000"},
 		{"an unknown format", []string{"--log-format", "xml"}, exitUsage, `--log-format: "xml": must be json or text`},
 		{"an unknown level", []string{"--log-level", "loud"}, exitUsage, `--log-level: "loud": must be debug, info, warn or error`},
+		{"a grace below nothing", []string{"--shutdown-grace", "-1s"}, exitUsage, "--shutdown-grace: -1s: must be 0 or more"},
 		{"a namespace without a name", []string{"--namespaces", "a,"}, exitUsage, "--namespaces: a name is empty"},
 		{"an argument", []string{"run"}, exitUsage, "--help"},
 		{"no API server", nil, exitFailed, "give --kubeconfig"},
@@ -238,4 +239,31 @@ func TestSecretsOfAControlPlane(t *testing.T) {
 	if got := secretsOf(&v1alpha1.CoderControlPlane{}); len(got) != 0 {
 		t.Errorf("a control plane without secrets has %v", got)
 	}
+}
+
+// TestStepInHandOutlivesTheOperator is cut off once its grace is over, and at once without one.
+func TestStepInHandOutlivesTheOperator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		operates, end := context.WithCancel(t.Context())
+		r := &testReconciler{grace: time.Minute}
+		step, done := r.inHand(operates)
+		defer done()
+		end()
+		time.Sleep(time.Minute - 1)
+		synctest.Wait()
+		if step.Err() != nil {
+			t.Error("the step is cut off before its grace is over")
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if step.Err() == nil {
+			t.Error("the step goes on when its grace is over")
+		}
+		hasty, done := (&testReconciler{}).inHand(operates)
+		defer done()
+		synctest.Wait()
+		if hasty.Err() == nil {
+			t.Error("without a grace a step goes on")
+		}
+	})
 }

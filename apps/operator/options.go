@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 )
@@ -27,7 +28,9 @@ type Options struct {
 	LeaderElection          bool
 	LeaderElectionNamespace string
 	// Evidence keeps the logs of failed tests in Secrets.
-	Evidence            bool
+	Evidence bool
+	// ShutdownGrace is how long the steps in hand may take when the operator ends.
+	ShutdownGrace       time.Duration
 	LogFormat, LogLevel string
 	// Kubeconfig is a file for use outside a cluster.
 	Kubeconfig string
@@ -47,6 +50,7 @@ func (o *Options) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.LeaderElection, "leader-elect", true, "work only as the leader of all operators; several without it are safe, and waste requests")
 	flags.StringVar(&o.LeaderElectionNamespace, "leader-election-namespace", "", "`NAMESPACE` of the leader's lease, the operator's own by default")
 	flags.BoolVar(&o.Evidence, "evidence", false, "keep the logs of failed tests in a Secret beside each; it takes the role assay-operator-evidence")
+	flags.DurationVar(&o.ShutdownGrace, "shutdown-grace", 40*time.Second, "how long the steps in hand may take when the operator ends; its pods must be given some seconds more")
 	flags.StringVar(&o.LogFormat, "log-format", formatJSON, "json or text")
 	flags.StringVar(&o.LogLevel, "log-level", "info", "debug, info, warn or error")
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "`FILE` that says how to reach the API server, for use outside a cluster")
@@ -57,6 +61,9 @@ func (o *Options) validate() error {
 	var errs []error
 	if o.Workers < 1 || o.Workers > 1000 {
 		errs = append(errs, fmt.Errorf("--workers: %d: must be 1 to 1000", o.Workers))
+	}
+	if o.ShutdownGrace < 0 {
+		errs = append(errs, fmt.Errorf("--shutdown-grace: %s: must be 0 or more", o.ShutdownGrace))
 	}
 	if !slices.Contains([]string{formatJSON, formatText}, o.LogFormat) {
 		errs = append(errs, fmt.Errorf("--log-format: %q: must be json or text", o.LogFormat))

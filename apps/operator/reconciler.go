@@ -28,6 +28,8 @@ type testReconciler struct {
 	reader  client.Reader
 	streams *streams
 	turns   *turns
+	// grace is how long a step in hand may take once the operator ends.
+	grace time.Duration
 }
 
 var _ reconcile.Reconciler = (*testReconciler)(nil)
@@ -56,6 +58,8 @@ func (r *testReconciler) Reconcile(ctx context.Context, request reconcile.Reques
 		return reconcile.Result{RequeueAfter: turnPause}, nil
 	}
 	defer done()
+	ctx, cancel := r.inHand(ctx)
+	defer cancel()
 	next, err := r.engine.Step(ctx, id, r.streams.take(request.NamespacedName))
 	if err != nil {
 		return reconcile.Result{}, err
@@ -66,4 +70,27 @@ func (r *testReconciler) Reconcile(ctx context.Context, request reconcile.Reques
 	}
 	r.streams.follow(request.NamespacedName, plane, next.Watch)
 	return reconcile.Result{RequeueAfter: max(next.After, atOnce)}, nil
+}
+
+// inHand is the context of a step, which outlives the operator's by the grace: an answer of
+// Coder's that is on its way is still stored.
+func (r *testReconciler) inHand(ctx context.Context) (step context.Context, end context.CancelFunc) {
+	step, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if r.grace <= 0 {
+			cancel()
+			return
+		}
+		timer := time.NewTimer(r.grace)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-step.Done():
+		}
+	})
+	return step, func() {
+		stop()
+		cancel()
+	}
 }

@@ -56,8 +56,9 @@ func (c cluster) apply(text string, flags ...string) {
 // definitions applies the definitions for real.
 func (c cluster) definitions() {
 	c.t.Helper()
-	c.kubectl("apply", "--server-side", "--force-conflicts", "-f", "../manifests/crd")
-	c.kubectl("wait", "--for=condition=Established", "crd", "--all")
+	if err := c.ApplyDefinitions(c.t.Context(), "../manifests/crd"); err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 // may asks what a service account may do.

@@ -17,9 +17,10 @@ func namespaced(t *testing.T) (*testbed.Kubernetes, string) {
 	t.Helper()
 	c := testbed.RequireKubernetes(t)
 	namespace := testbed.UniqueName("samples")
+	if err := c.ApplyDefinitions(t.Context(), "../manifests/crd"); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range [][]string{
-		{"apply", "--server-side", "-f", "../manifests/crd"},
-		{"wait", "--for=condition=Established", "crd", "--all"},
 		{"create", "namespace", namespace},
 		{"label", "namespace", namespace, "pod-security.kubernetes.io/enforce=restricted"},
 	} {
