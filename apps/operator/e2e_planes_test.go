@@ -109,10 +109,10 @@ func TestNamespaceDeletedWhileCoderIsAway(t *testing.T) {
 	o.stop(t)
 }
 
-// TestManagedControlPlane runs Coder as the operator does: its pods are made ready by kwok,
+// TestManagedCoderThroughKubectl runs Coder as the operator does: its pods are made ready by kwok,
 // and the name of its Service leads to a real, empty deployment. It gets its first user, a
 // token and a tester, and a test passes.
-func TestManagedControlPlane(t *testing.T) {
+func TestManagedCoderThroughKubectl(t *testing.T) {
 	t.Parallel()
 	bed := testbed.RequireEmpty(t)
 	s := newEmptyStage(t, testbed.RequireKubernetesWithNode(t), bed, "manifests/crd")
