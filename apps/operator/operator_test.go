@@ -249,12 +249,12 @@ func TestStepInHandOutlivesTheOperator(t *testing.T) {
 		step, done := r.inHand(operates)
 		defer done()
 		end()
-		time.Sleep(time.Minute - 1)
+		<-time.After(time.Minute - 1)
 		synctest.Wait()
 		if step.Err() != nil {
 			t.Error("the step is cut off before its grace is over")
 		}
-		time.Sleep(1)
+		<-time.After(1)
 		synctest.Wait()
 		if step.Err() == nil {
 			t.Error("the step goes on when its grace is over")
