@@ -38,6 +38,16 @@ func stagesOfATest() []stageOfATest {
 	}
 }
 
+// reach waits until the gate holds its request.
+func (s *stage) reach(gate *testbed.Gate) {
+	s.t.Helper()
+	select {
+	case <-gate.Reached:
+	case <-time.After(patience):
+		s.t.Fatal("the request is never sent")
+	}
+}
+
 // TestLeaderIsKilledInEachStage has a standby take over from a leader that was killed.
 func TestLeaderIsKilledInEachStage(t *testing.T) {
 	t.Parallel()
@@ -63,11 +73,7 @@ func TestLeaderIsKilledInEachStage(t *testing.T) {
 			if gate == nil {
 				s.await(name, row.reason, func(got status) bool { return got.Reason == row.reason })
 			} else {
-				select {
-				case <-gate.Reached:
-				case <-time.After(patience):
-					t.Fatal("the request is never sent")
-				}
+				s.reach(gate)
 			}
 			leader.kill(t)
 			if gate != nil {
@@ -93,11 +99,7 @@ func TestShutdownFinishesTheStepInHand(t *testing.T) {
 	first := s.operate()
 	gate := door.Hold(testbed.AfterEffect, testbed.RequestTo(http.MethodPost, "/workspaces"))
 	s.test("test", "passing", "")
-	select {
-	case <-gate.Reached:
-	case <-time.After(patience):
-		t.Fatal("the create is never sent")
-	}
+	s.reach(gate)
 	if err := first.command.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -128,11 +130,7 @@ func TestCreateThatNeverArrivedIsNotRepeated(t *testing.T) {
 	leader := s.operate()
 	gate := door.Hold(testbed.BeforeEffect, testbed.RequestTo(http.MethodPost, "/workspaces"))
 	s.test("lost", "passing", "")
-	select {
-	case <-gate.Reached:
-	case <-time.After(patience):
-		t.Fatal("the create is never sent")
-	}
+	s.reach(gate)
 	leader.kill(t)
 	gate.Drop()
 	standby := s.operate()
