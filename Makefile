@@ -6,7 +6,7 @@ SHELL := /bin/bash
 
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-LDFLAGS := -X github.com/assay-dev/assay/apps/cli.Version=$(VERSION)
+LDFLAGS := -X github.com/assay-dev/assay/apps/cli.Version=$(VERSION) -X github.com/assay-dev/assay/apps/http.Version=$(VERSION)
 
 # What `make e2e` runs: the contract suites and the end-to-end tests. One package at a time, since each starts a deployment of its own;
 # -short leaves out what another package shows too.
@@ -24,6 +24,8 @@ BENCH ?= .
 BENCH_FLAGS ?= -json bin/bench.json
 # What `make proof` hands to fakes/proof/cmd/proof, for example -quick or -only create.go.
 PROOF_FLAGS ?=
+# What `make soak` hands to apps/http/cmd/soak, for example -for 1m; with ASSAY_DATABASE_URL it runs on PostgreSQL.
+SOAK_FLAGS ?=
 # How many seeds `make sim` plays.
 SEEDS ?= 100000
 
@@ -36,8 +38,9 @@ demo: ## run tests against a simulated Coder; needs nothing but Go
 	@$(GO) run ./apps/cli/cmd/assay demo
 
 .PHONY: build
-build: ## build the CLI into bin/assay
+build: ## build the CLI and the server into bin
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/assay ./apps/cli/cmd/assay
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/assay-server ./apps/http/cmd/assay-server
 
 .PHONY: test
 test: ## everything below that can fail, after setting up what it needs (the first run builds a real Coder)
@@ -80,8 +83,12 @@ codegen: ## regenerate Go code: deep copies and stubs
 	$(GENERATE) -run 'controller-gen object|moq' ./...
 
 .PHONY: docs-reference
-docs-reference: ## regenerate docs/reference/api.md
-	$(GENERATE) -run crd-ref-docs ./adapters/kubernetes/...
+docs-reference: ## regenerate docs/reference/api.md, cli.md, server.md and openapi.yaml
+	$(GENERATE) -run 'crd-ref-docs|clidocs' ./adapters/kubernetes/... ./apps/cli/... ./apps/http/...
+
+.PHONY: share
+share: ## write man pages and shell completions below bin/share
+	$(GO) run ./apps/cli/cmd/clidocs -share bin/share
 
 .PHONY: scenarios
 scenarios: ## rewrite the expected trails of the scenario files from what the code does now
@@ -106,10 +113,15 @@ proof-check: ## the same for a fixed sample, with the fast tests only
 	$(GO) run ./fakes/proof/cmd/proof -quick -sample 200 -seed 1
 
 .PHONY: bench
-bench: ## the Go benchmarks (BENCH is a pattern), then assay against bare API calls on a real Coder
+bench: ## the Go benchmarks (BENCH is a pattern), the server with 100,000 tests, and assay against bare API calls on a real Coder
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+	$(GO) run ./apps/http/cmd/bench
 	@mkdir -p bin
 	$(GO) run ./apps/cli/cmd/bench $(BENCH_FLAGS)
+
+.PHONY: soak
+soak: ## three servers for ten minutes, killed and cut off from Coder again and again; nothing may be lost or left
+	$(GO) run ./apps/http/cmd/soak $(SOAK_FLAGS)
 
 .PHONY: cross
 cross: ## build the CLI for the systems that it is not developed on

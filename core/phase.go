@@ -70,6 +70,15 @@ const (
 	ReasonDeleteBuildFailed          Reason = "DeleteBuildFailed"
 )
 
+// FailureReasons are the reasons that a failed test can have.
+var FailureReasons = []Reason{
+	ReasonDeadlineExceeded, ReasonControlPlaneGone, ReasonTemplateDeprecated, ReasonVersionMismatch, ReasonVersionArchived,
+	ReasonVersionImportFailed, ReasonParametersInvalid, ReasonExternalAgentUnsupported, ReasonWorkspaceNameConflict, ReasonCreateRejected,
+	ReasonCreateOutcomeUnknown, ReasonWorkspaceDeletedExternally, ReasonWorkspaceChangedExternally, ReasonBuildFailed, ReasonBuildCanceled,
+	ReasonNoAgents, ReasonAgentStartError, ReasonAgentStartTimeout, ReasonAgentStopped, ReasonAgentConnectionTimeout,
+	ReasonDeleteBuildFailed,
+}
+
 // Reasons of the condition WorkspaceDeleted. CoderAnswerMismatch,
 // CreateOutcomeUnknown and ControlPlaneGone, above, are also among them.
 const (

@@ -11,6 +11,9 @@ import (
 // titles. Logs hold them for good reasons and bad ones.
 var escapeSequence = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)|[ -/]*[0-~])")
 
+// PrintableLine is what Printable leaves of the text, in one line with single spaces.
+func PrintableLine(text string) string { return strings.Join(strings.Fields(Printable(text)), " ") }
+
 // Printable drops everything that would do something to a terminal instead of
 // showing text. Line ends and tabs stay; a carriage return inside a line, as
 // progress bars print it, becomes a line end.

@@ -113,6 +113,16 @@ func (s *Status) MayHaveWorkspace() bool { return s.HasMarker() || s.WorkspaceID
 // DeletionRequested reports whether somebody wishes the test stopped.
 func (r *Record) DeletionRequested() bool { return !r.DeletionRequestedAt.IsZero() }
 
+// Claims reports whether the test is, or can still become, the one that looks after a
+// workspace: its record holds the workspace's ID, or the workspace has the test's name and
+// the record does not say that no workspace of the test can exist.
+func (r *Record) Claims(workspace uuid.UUID, name string) bool {
+	if workspace != uuid.Nil && r.Status.WorkspaceID == workspace {
+		return true
+	}
+	return name == WorkspaceName(r.ID) && r.Status.Condition(ConditionWorkspaceDeleted).Status != ConditionTrue
+}
+
 // Deadline is when the run ends at the latest, recorded result included.
 func (r *Record) Deadline() time.Time { return r.Status.StartTime.Add(r.Spec.Timeout()) }
 

@@ -146,3 +146,32 @@ func TestStatusJSON(t *testing.T) {
 		t.Errorf("what was encoded comes back: %+v, %v", back, err)
 	}
 }
+
+func TestClaims(t *testing.T) {
+	test, workspace := uuid.New(), uuid.New()
+	for _, row := range []struct {
+		name      string
+		workspace uuid.UUID
+		holds     uuid.UUID
+		called    string
+		deleted   core.ConditionStatus
+		want      bool
+		why       string
+	}{
+		{"its workspace", workspace, workspace, "renamed", core.ConditionFalse, true, "an ID is enough"},
+		{"its workspace, deleted", workspace, workspace, core.WorkspaceName(test), core.ConditionTrue, true, "a list can be older than the record"},
+		{"its name", workspace, uuid.Nil, core.WorkspaceName(test), "", true, "a create can be on its way"},
+		{"its name, nothing known", workspace, uuid.Nil, core.WorkspaceName(test), core.ConditionUnknown, true, "as above"},
+		{"its name, none made", workspace, uuid.Nil, core.WorkspaceName(test), core.ConditionTrue, false, "the record says so"},
+		{"its name, another's ID", workspace, uuid.New(), core.WorkspaceName(test), core.ConditionTrue, false, "the record means another one"},
+		{"another name", workspace, uuid.Nil, core.WorkspaceName(uuid.New()), "", false, "it is another test's"},
+		{"no ID", uuid.Nil, uuid.Nil, "mine", "", false, "no ID is no match"},
+	} {
+		record := core.Record{ID: test}
+		record.Status.WorkspaceID = row.holds
+		record.Status.SetCondition(time.Time{}, core.Condition{Type: core.ConditionWorkspaceDeleted, Status: row.deleted})
+		if got := record.Claims(row.workspace, row.called); got != row.want {
+			t.Errorf("%s: claims %v, want %v: %s", row.name, got, row.want, row.why)
+		}
+	}
+}

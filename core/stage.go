@@ -1,6 +1,10 @@
 package core
 
-import "github.com/google/uuid"
+import (
+	"slices"
+
+	"github.com/google/uuid"
+)
 
 // Stage is a part of a test that people wait for and measure.
 type Stage int
@@ -26,6 +30,12 @@ var stageNames = [...]string{"inputs", "create", "build", "agents", "delete", "c
 
 // String is the stage's name.
 func (s Stage) String() string { return stageNames[s] }
+
+// ParseStage reads a stage's name; false for anything else.
+func ParseStage(name string) (Stage, bool) {
+	i := slices.Index(stageNames[:], name)
+	return Stage(max(i, 0)), i >= 0
+}
 
 // Stage tells where the record stands. A wait that is common to several stages, such as
 // Coder being unavailable, can tell of an earlier one than the test has reached.

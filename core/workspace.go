@@ -16,6 +16,9 @@ type Workspace struct {
 	OwnerID        uuid.UUID
 	OrganizationID uuid.UUID
 	TemplateID     uuid.UUID
+	// OrganizationName and TemplateName are what these two are called now: for people.
+	OrganizationName string
+	TemplateName     string
 	// Deleted tells that Coder answered 410 for it, or that its latest build is a
 	// delete that succeeded.
 	Deleted   bool
@@ -31,9 +34,12 @@ type Build struct {
 	Number      int
 	Transition  Transition
 	InitiatorID uuid.UUID
-	VersionID   uuid.UUID
-	CreatedAt   time.Time
-	Job         Job
+	// Automatic tells that Coder started the build by itself, as it does when the time of
+	// a workspace is over. Coder names its owner as the initiator then.
+	Automatic bool
+	VersionID uuid.UUID
+	CreatedAt time.Time
+	Job       Job
 	// Agents are all agents of the build's resources, sub-agents included. They
 	// are filled in for a workspace's latest build only.
 	Agents []Agent

@@ -9,13 +9,18 @@ import (
 	"github.com/assay-dev/assay/core"
 )
 
-// OperatorAccess looks after the operator user's way into one deployment. Errors are
-// *core.Failure, as those of a CodeRunner; none holds a token or a password.
-type OperatorAccess interface {
+// AccessReader tells what a connection's token is good for. A CodeRunner can be one.
+type AccessReader interface {
 	// Access tells whose the connection's token is, when it ends, and what it does not
 	// allow with the workspaces of owner; uuid.Nil asks about no owner.
 	// FailureUnauthorized: Coder does not take the token.
 	Access(ctx context.Context, owner uuid.UUID) (core.Access, error)
+}
+
+// OperatorAccess looks after the operator user's way into one deployment. Errors are
+// *core.Failure, as those of a CodeRunner; none holds a token or a password.
+type OperatorAccess interface {
+	AccessReader
 	// NewToken makes another token of the same user, whose end does not move, for lifetime
 	// or the longest time that the deployment allows. Each call makes one more. Coder
 	// refuses a name that a living token of the user has with FailureConflict.

@@ -4,6 +4,4 @@
 // suite for each.
 package ports
 
-//go:generate moq -out portsmoq/coderunner.go -pkg portsmoq . CodeRunner
 //go:generate moq -out portsmoq/store.go -pkg portsmoq . WorkspaceStore
-//go:generate moq -out portsmoq/rest.go -pkg portsmoq . ControlPlanes StatusSink EvidenceSink

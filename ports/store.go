@@ -9,7 +9,7 @@ import (
 	"github.com/assay-dev/assay/core"
 )
 
-// Errors of a WorkspaceStore. Implementations wrap them.
+// Errors of a WorkspaceStore and a WorkspaceClaimer. Implementations wrap them.
 var (
 	// ErrNotFound: there is no such record.
 	ErrNotFound = errors.New("no such test")
@@ -19,6 +19,8 @@ var (
 	ErrExists = errors.New("the test exists already")
 	// ErrHeld: the record is held, so it stays.
 	ErrHeld = errors.New("the test still holds its record")
+	// ErrClaimed: another record looks after the workspace; nothing was stored.
+	ErrClaimed = errors.New("another test claims the workspace")
 )
 
 // Freshness says whether a read may be answered from a cache.
@@ -84,4 +86,14 @@ type TestRegistry interface {
 	// it did, until ctx is done. Calls can repeat and can be missed while a process
 	// of another store writes: they wake, they prove nothing. It blocks.
 	Changes(ctx context.Context, on func(id uuid.UUID)) error
+}
+
+// WorkspaceClaimer makes records of workspaces that exist already. A TestRegistry can be
+// one.
+type WorkspaceClaimer interface {
+	// Claim stores a new record as it is, held and with its deletion request, whose status
+	// names a workspace, and returns it with its revision. ErrClaimed when another record
+	// claims the workspace (core.Record.Claims), ErrExists when the ID is taken by one that
+	// does not.
+	Claim(ctx context.Context, record core.Record) (core.Record, error)
 }

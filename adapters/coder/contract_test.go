@@ -24,6 +24,9 @@ func TestContract(t *testing.T) {
 	bed := testbed.Require(t)
 	d := &deployment{bed: bed, subjects: make(map[porttest.TemplateKind]func() (porttest.Subject, error))}
 	porttest.CodeRunner(t, func(*testing.T) porttest.Deployment { return d })
+	t.Run("set-up", func(t *testing.T) {
+		porttest.SetUp(t, func(*testing.T) porttest.Deployment { return d })
+	})
 }
 
 // deployment is a test bed as the suite's stage. All rows share it.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -14,6 +16,7 @@ import (
 	"github.com/coder/coder/v2/codersdk"
 
 	"github.com/assay-dev/assay/core"
+	"github.com/assay-dev/assay/ports"
 )
 
 // BuildLog implements ports.LogReader. Each stage begins with a line that names it.
@@ -34,6 +37,29 @@ func (r *Runner) BuildLog(ctx context.Context, build uuid.UUID, limit int) (core
 	log := core.Log{Source: "build"}
 	log.Text, log.Truncated = text.end()
 	return log, nil
+}
+
+var _ ports.BuildLogFollower = (*Runner)(nil)
+
+// BuildLogAfter implements ports.BuildLogFollower.
+func (r *Runner) BuildLogAfter(ctx context.Context, build uuid.UUID, after int64) ([]core.LogLine, error) {
+	return r.jobLog(ctx, "follow build log", "/workspacebuilds/"+build.String()+"/logs", after)
+}
+
+// jobLog reads the lines of a provisioner job's log after one.
+func (r *Runner) jobLog(ctx context.Context, op, path string, after int64) ([]core.LogLine, error) {
+	q := request{op: op, method: http.MethodGet, path: path}
+	if after != 0 {
+		q.query = url.Values{"after": {strconv.FormatInt(after, 10)}}
+	}
+	var lines []core.LogLine
+	_, err := r.do(ctx, q, eachOf(func(line codersdk.ProvisionerJobLog) {
+		lines = append(lines, core.LogLine{ID: line.ID, Stage: line.Stage, Text: line.Output})
+	}))
+	if err != nil {
+		return nil, err
+	}
+	return lines, nil
 }
 
 // AgentLogs implements ports.LogReader with two requests: the agent names its log

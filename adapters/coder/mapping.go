@@ -40,6 +40,7 @@ func toWorkspace(op string, workspace codersdk.Workspace) (core.Workspace, error
 	return core.Workspace{
 		ID: workspace.ID, Name: workspace.Name, OwnerID: workspace.OwnerID,
 		OrganizationID: workspace.OrganizationID, TemplateID: workspace.TemplateID,
+		OrganizationName: workspace.OrganizationName, TemplateName: workspace.TemplateName,
 		CreatedAt: workspace.CreatedAt, Latest: latest,
 		Deleted: latest.Transition == core.TransitionDelete && latest.Job.Status == core.JobSucceeded,
 	}, nil
@@ -52,9 +53,20 @@ func toBuild(op string, workspace uuid.UUID, build codersdk.WorkspaceBuild) (cor
 	}
 	return core.Build{
 		ID: build.ID, WorkspaceID: build.WorkspaceID, Number: int(build.BuildNumber),
-		Transition: core.Transition(build.Transition), InitiatorID: build.InitiatorID,
+		Transition: core.Transition(build.Transition), InitiatorID: build.InitiatorID, Automatic: automatic(build.Reason),
 		VersionID: build.TemplateVersionID, CreatedAt: build.CreatedAt, Job: toJob(build),
 	}, nil
+}
+
+// automatic reports whether a build with this reason is Coder's own. Every reason that
+// Coder has for a person's build names the means, and new ones are added.
+func automatic(reason codersdk.BuildReason) bool {
+	switch reason {
+	case codersdk.BuildReasonAutostart, codersdk.BuildReasonAutostop, codersdk.BuildReasonDormancy, "autodelete":
+		return true
+	default:
+		return false
+	}
 }
 
 func toJob(build codersdk.WorkspaceBuild) core.Job {
@@ -70,11 +82,18 @@ func toJob(build codersdk.WorkspaceBuild) core.Job {
 	if build.MatchedProvisioners != nil {
 		job.Provisioners = build.MatchedProvisioners.Count
 	}
-	for key, value := range build.Job.Tags {
-		job.Tags = append(job.Tags, key+"="+value)
-	}
-	slices.Sort(job.Tags)
+	job.Tags = tagsOf(build.Job)
 	return job
+}
+
+// tagsOf are the tags that a job wants, as "key=value", sorted.
+func tagsOf(job codersdk.ProvisionerJob) []string {
+	var tags []string
+	for key, value := range job.Tags {
+		tags = append(tags, key+"="+value)
+	}
+	slices.Sort(tags)
+	return tags
 }
 
 // reaped recognizes the error that Coder's reaper writes into a job that it ended,

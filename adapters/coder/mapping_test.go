@@ -94,3 +94,19 @@ func TestOwnerMemberships(t *testing.T) {
 		}
 	}
 }
+
+func TestAutomaticBuilds(t *testing.T) {
+	id := uuid.New()
+	for reason, want := range map[codersdk.BuildReason]bool{
+		codersdk.BuildReasonAutostop: true, codersdk.BuildReasonAutostart: true, codersdk.BuildReasonDormancy: true, "autodelete": true,
+		codersdk.BuildReasonInitiator: false, codersdk.BuildReasonDashboard: false, codersdk.BuildReasonCLI: false,
+		"": false, "something_new": false,
+	} {
+		workspace := sample(id, 1)
+		workspace.LatestBuild.Reason = reason
+		got, err := serve(t, func(w http.ResponseWriter, _ *http.Request) { coders(w, 200, workspace) }).Workspace(t.Context(), id)
+		if err != nil || got.Latest.Automatic != want {
+			t.Errorf("reason %q: automatic %v, error %v; want %v: only what Coder does by itself", reason, got.Latest.Automatic, err, want)
+		}
+	}
+}

@@ -29,8 +29,9 @@ type request struct {
 	// path is below /api/v2, its parts escaped.
 	path  string
 	query url.Values
-	// body is sent as JSON.
-	body any
+	// body is sent as JSON, and archive, if set, instead of it as it is.
+	body    any
+	archive []byte
 	// change tells that the request can take effect in Coder: it is sent at most
 	// once.
 	change bool
@@ -127,12 +128,16 @@ func (r *Runner) message(ctx context.Context, q request) (*http.Request, error) 
 		target += "?" + q.query.Encode()
 	}
 	var body io.Reader
-	if q.body != nil {
+	contentType := ""
+	switch {
+	case q.archive != nil:
+		body, contentType = bytes.NewReader(q.archive), codersdk.ContentTypeTar
+	case q.body != nil:
 		encoded, err := json.Marshal(q.body)
 		if err != nil {
 			return nil, fmt.Errorf("encode the request: %w", err)
 		}
-		body = bytes.NewReader(encoded)
+		body, contentType = bytes.NewReader(encoded), "application/json"
 	}
 	message, err := http.NewRequestWithContext(ctx, q.method, target, body)
 	if err != nil {
@@ -143,8 +148,8 @@ func (r *Runner) message(ctx context.Context, q request) (*http.Request, error) 
 		// second time.
 		message.GetBody = nil
 	}
-	if q.body != nil {
-		message.Header.Set("Content-Type", "application/json")
+	if contentType != "" {
+		message.Header.Set("Content-Type", contentType)
 	}
 	if q.stream {
 		message.Header.Set("Accept", "text/event-stream")

@@ -10,9 +10,11 @@ import (
 )
 
 // Changes calls on for each record that changed after it was called, until ctx is
-// done, and then returns nil. The store's own changes are told at once, those of
-// other processes within the poll interval. A read that fails is tried again at the
-// next change or interval.
+// done, and then returns nil. The store's own changes are told at once, and so are those
+// of other servers on PostgreSQL while the connection stands that listens for them; other
+// changes are told within the poll interval. A read that fails is tried again at the next
+// change or interval. Each call asks the database at each change: where many watch, one
+// call should feed them all.
 func (s *Store) Changes(ctx context.Context, on func(id uuid.UUID)) error {
 	woken := s.changed.subscribe()
 	defer s.changed.unsubscribe(woken)
@@ -48,6 +50,8 @@ func (s *Store) Changes(ctx context.Context, on func(id uuid.UUID)) error {
 }
 
 func (s *Store) lastRevision(ctx context.Context) (int64, error) {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	var last int64
 	err := s.db.QueryRowContext(ctx, `SELECT last FROM revisions WHERE id = 1`).Scan(&last)
 	return last, err
@@ -56,6 +60,8 @@ func (s *Store) lastRevision(ctx context.Context) (int64, error) {
 // changedBetween lists the records that have a revision above from, and the ones
 // that disappeared with a revision from there up to to, in the order of the changes.
 func (s *Store) changedBetween(ctx context.Context, from, to int64) (ids []uuid.UUID, err error) {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	rows, err := s.db.QueryContext(ctx, `
 		SELECT id, revision FROM tests WHERE revision > $1 AND revision <= $2
 		UNION ALL

@@ -18,7 +18,7 @@ func (s *Store) PutControlPlane(ctx context.Context, plane core.ControlPlane) er
 	if err != nil {
 		return fmt.Errorf("encode the policy of control plane %q: %w", plane.Ref, err)
 	}
-	err = s.write(ctx, func(tx *sql.Tx) error {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `
 			INSERT INTO control_planes (ref, url, ca_certificates, policy) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (ref) DO UPDATE
@@ -36,6 +36,8 @@ func (s *Store) PutControlPlane(ctx context.Context, plane core.ControlPlane) er
 // operator access. ports.ErrNotFound when there is none.
 func (s *Store) ControlPlane(ctx context.Context, ref string) (core.ControlPlane, error) {
 	plane := core.ControlPlane{Ref: ref, State: core.ControlPlaneNoAccess}
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	var policy string
 	err := s.db.QueryRowContext(ctx, `SELECT url, ca_certificates, policy FROM control_planes WHERE ref = $1`, ref).
 		Scan(&plane.Connection.URL, &plane.Connection.CACertificates, &policy)

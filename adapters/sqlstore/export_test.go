@@ -32,3 +32,11 @@ func (s *Store) bound(ctx context.Context, pages int64) error {
 
 // DB is the database itself.
 func (s *Store) DB() *sql.DB { return s.db }
+
+// Write runs f in a transaction as the store's own changes run.
+func (s *Store) Write(ctx context.Context, f func(ctx context.Context, tx *sql.Tx) error) error {
+	return s.write(ctx, f)
+}
+
+// WriteAttempts is how often Write runs f at most.
+const WriteAttempts = writeAttempts

@@ -22,11 +22,12 @@ const forgetLeasesAfter = time.Hour
 // TakeLease implements ports.Leases.
 func (s *Store) TakeLease(ctx context.Context, want, seen core.Lease) (core.Lease, error) {
 	standing := want
-	err := s.write(ctx, func(tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// Writing first takes the database's lock on the row, so that what is read next
 		// still stands when this transaction writes again.
 		now := s.clock.Now()
-		_, err := tx.ExecContext(ctx, `DELETE FROM leases WHERE until <= $1 AND test_id NOT IN (SELECT id FROM tests)`,
+		_, err := tx.ExecContext(ctx, `
+			DELETE FROM leases WHERE until <= $1 AND NOT EXISTS (SELECT 1 FROM tests WHERE tests.id = leases.test_id)`,
 			now.Add(-forgetLeasesAfter).UnixMicro())
 		if err != nil {
 			return err
@@ -56,7 +57,8 @@ func (s *Store) TakeLease(ctx context.Context, want, seen core.Lease) (core.Leas
 
 // RenewLeases implements ports.Leases.
 func (s *Store) RenewLeases(ctx context.Context, holder string, until time.Time) (tests []uuid.UUID, err error) {
-	err = s.write(ctx, func(tx *sql.Tx) (err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		tests = nil
 		rows, err := tx.QueryContext(ctx, `UPDATE leases SET until = $2 WHERE holder = $1 RETURNING test_id`,
 			holder, until.UnixMicro())
 		if err != nil {
@@ -80,7 +82,7 @@ func (s *Store) RenewLeases(ctx context.Context, holder string, until time.Time)
 
 // ReleaseLeases implements ports.Leases.
 func (s *Store) ReleaseLeases(ctx context.Context, holder string, tests ...uuid.UUID) error {
-	err := s.write(ctx, func(tx *sql.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, id := range tests {
 			_, err := tx.ExecContext(ctx, `DELETE FROM leases WHERE test_id = $1 AND holder = $2`, id.String(), holder)
 			if err != nil {
@@ -102,6 +104,8 @@ func (s *Store) ListLeases(ctx context.Context) (leases []core.Lease, err error)
 			err = fmt.Errorf("list leases: %w", err)
 		}
 	}()
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	rows, err := s.db.QueryContext(ctx, `SELECT test_id, holder, until FROM leases WHERE until > $1`, s.clock.Now().UnixMicro())
 	if err != nil {
 		return nil, err

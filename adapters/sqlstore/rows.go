@@ -49,6 +49,20 @@ func load(ctx context.Context, q querier, id uuid.UUID) (core.Record, error) {
 	return decode(revision, document)
 }
 
+// namedDigits is how much of a test's ID, as text, decides the name of its workspace.
+const namedDigits = 32
+
+// sameWorkspace lists the records that hold the record's workspace, or whose workspace
+// would have the same name.
+func sameWorkspace(ctx context.Context, tx *sql.Tx, record *core.Record) ([]core.Record, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT revision, document FROM tests WHERE workspace_id = $1 OR substr(id, 1, $2) = $3`,
+		record.Status.WorkspaceID.String(), namedDigits, record.ID.String()[:namedDigits])
+	if err != nil {
+		return nil, err
+	}
+	return scanRecords(rows)
+}
+
 func scanRecords(rows *sql.Rows) (records []core.Record, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
@@ -97,6 +111,7 @@ type row struct {
 	deletionRequestedAt sql.NullInt64
 	workspaceID         sql.NullString
 	document            string
+	sought
 }
 
 func encode(record *core.Record) (row, error) {
@@ -104,7 +119,7 @@ func encode(record *core.Record) (row, error) {
 	if err != nil {
 		return row{}, fmt.Errorf("encode record: %w", err)
 	}
-	r := row{createdAt: record.CreatedAt.UnixMicro(), document: string(document)}
+	r := row{createdAt: record.CreatedAt.UnixMicro(), document: string(document), sought: soughtOf(record)}
 	if record.DeletionRequested() {
 		r.deletionRequestedAt = sql.NullInt64{Int64: record.DeletionRequestedAt.UnixMicro(), Valid: true}
 	}
@@ -120,10 +135,12 @@ func insert(ctx context.Context, tx *sql.Tx, record *core.Record, revision int64
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `
-		INSERT INTO tests (id, revision, created_at, held, deletion_requested_at, control_plane_ref, phase, workspace_id, document)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		INSERT INTO tests (id, revision, created_at, held, deletion_requested_at, control_plane_ref, phase, workspace_id, document,
+			template, version_asked, version_name, version_id, outcome_class, unfinished)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		record.ID.String(), revision, r.createdAt, record.Held, r.deletionRequestedAt,
-		record.Spec.ControlPlaneRef, string(record.Status.Phase), r.workspaceID, r.document)
+		record.Spec.ControlPlaneRef, string(record.Status.Phase), r.workspaceID, r.document,
+		record.Spec.Template, record.Spec.Version.String(), r.versionName, r.versionID, string(record.Status.OutcomeClass), r.unfinished)
 	if err != nil {
 		return err
 	}
@@ -141,10 +158,12 @@ func update(ctx context.Context, tx *sql.Tx, record *core.Record, revision int64
 		return err
 	}
 	result, err := tx.ExecContext(ctx, `
-		UPDATE tests SET revision = $3, held = $4, deletion_requested_at = $5, phase = $6, workspace_id = $7, document = $8
+		UPDATE tests SET revision = $3, held = $4, deletion_requested_at = $5, phase = $6, workspace_id = $7, document = $8,
+			version_name = $9, version_id = $10, outcome_class = $11, unfinished = $12
 		WHERE id = $1 AND revision = $2`,
 		record.ID.String(), known, revision, record.Held, r.deletionRequestedAt,
-		string(record.Status.Phase), r.workspaceID, r.document)
+		string(record.Status.Phase), r.workspaceID, r.document,
+		r.versionName, r.versionID, string(record.Status.OutcomeClass), r.unfinished)
 	if err := oneRow(result, err); err != nil {
 		return err
 	}

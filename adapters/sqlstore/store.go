@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,25 +13,40 @@ import (
 	"github.com/assay-dev/assay/ports"
 )
 
-// Store is a ports.TestRegistry over one database. Make it with Open.
+// Store is a ports.TestRegistry over one database. Make it with Open or OpenPostgres.
 type Store struct {
-	path         string
+	// place names the database in errors.
+	place        string
 	db           *sql.DB
+	dialect      *dialect
 	clock        ports.Clock
 	pollInterval time.Duration
 	busyTimeout  time.Duration
-	// writing queues the writers of this process. SQLite would have them poll for its
-	// lock.
-	writing sync.Mutex
+	// writing queues the writers of this process, and has room for one. SQLite would have
+	// them poll for its lock; on PostgreSQL each would wait with a connection of its own.
+	writing chan struct{}
 	// changed wakes those who wait in Changes after a commit of this process.
 	changed *broadcast
+	// holder is whose leases the changes of an engine need; see FencedBy. Empty: none.
+	holder string
+	// historyTime is how long transitions outlive their record.
+	historyTime time.Duration
+	// notices decides what receivers are to hear of a change; nil for nothing.
+	notices func(before, after *core.Record) []core.Notice
+	// stopListening ends what listens for the changes of other stores.
+	stopListening func()
 }
 
-var _ ports.TestRegistry = (*Store)(nil)
+var (
+	_ ports.TestRegistry     = (*Store)(nil)
+	_ ports.WorkspaceClaimer = (*Store)(nil)
+)
 
 // Load reads a record. Every read sees what was stored before it began, so the
 // freshness makes no difference.
 func (s *Store) Load(ctx context.Context, id uuid.UUID, _ ports.Freshness) (core.Record, error) {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	record, err := load(ctx, s.db, id)
 	if err != nil {
 		return core.Record{}, fmt.Errorf("load test %s: %w", id, err)
@@ -95,6 +109,8 @@ func (s *Store) Delete(ctx context.Context, record core.Record) error {
 
 // HolderOf finds the test that holds a workspace.
 func (s *Store) HolderOf(ctx context.Context, workspace uuid.UUID) (uuid.UUID, error) {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	var id string
 	err := s.db.QueryRowContext(ctx, `SELECT id FROM tests WHERE workspace_id = $1 ORDER BY created_at, id LIMIT 1`,
 		workspace.String()).Scan(&id)
@@ -110,19 +126,12 @@ func (s *Store) HolderOf(ctx context.Context, workspace uuid.UUID) (uuid.UUID, e
 // Create stores a new record, not held.
 func (s *Store) Create(ctx context.Context, record core.Record) (core.Record, error) {
 	record.Held = false
-	err := s.transact(ctx, func(tx *sql.Tx) error {
+	err := s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		revision, err := nextRevision(ctx, tx)
 		if err != nil {
 			return err
 		}
-		_, err = load(ctx, tx, record.ID)
-		switch {
-		case err == nil:
-			return ports.ErrExists
-		case !errors.Is(err, ports.ErrNotFound):
-			return err
-		}
-		return insert(ctx, tx, &record, revision)
+		return s.create(ctx, tx, &record, revision)
 	})
 	if err != nil {
 		return core.Record{}, fmt.Errorf("create test %s: %w", record.ID, err)
@@ -130,8 +139,57 @@ func (s *Store) Create(ctx context.Context, record core.Record) (core.Record, er
 	return record, nil
 }
 
+func (s *Store) create(ctx context.Context, tx *sql.Tx, record *core.Record, revision int64) error {
+	_, err := load(ctx, tx, record.ID)
+	switch {
+	case err == nil:
+		return ports.ErrExists
+	case !errors.Is(err, ports.ErrNotFound):
+		return err
+	}
+	return s.insertNoted(ctx, tx, record, revision)
+}
+
+func (s *Store) insertNoted(ctx context.Context, tx *sql.Tx, record *core.Record, revision int64) error {
+	if err := insert(ctx, tx, record, revision); err != nil {
+		return err
+	}
+	return s.note(ctx, tx, nil, record, revision)
+}
+
+// Claim stores a new record of a workspace that no other record claims.
+func (s *Store) Claim(ctx context.Context, record core.Record) (core.Record, error) {
+	err := s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		revision, err := nextRevision(ctx, tx)
+		if err != nil {
+			return err
+		}
+		others, err := sameWorkspace(ctx, tx, &record)
+		if err != nil {
+			return err
+		}
+		taken := false
+		for i := range others {
+			if others[i].Claims(record.Status.WorkspaceID, core.WorkspaceName(record.ID)) {
+				return ports.ErrClaimed
+			}
+			taken = taken || others[i].ID == record.ID
+		}
+		if taken {
+			return ports.ErrExists
+		}
+		return s.insertNoted(ctx, tx, &record, revision)
+	})
+	if err != nil {
+		return core.Record{}, fmt.Errorf("claim workspace %s for test %s: %w", record.Status.WorkspaceID, record.ID, err)
+	}
+	return record, nil
+}
+
 // List returns every record, oldest first.
 func (s *Store) List(ctx context.Context) ([]core.Record, error) {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	rows, err := s.db.QueryContext(ctx, `SELECT revision, document FROM tests ORDER BY created_at, id`)
 	if err != nil {
 		return nil, fmt.Errorf("list tests: %w", err)
@@ -145,7 +203,7 @@ func (s *Store) List(ctx context.Context) ([]core.Record, error) {
 
 // RequestDeletion stores the wish that the test stops and cleans up.
 func (s *Store) RequestDeletion(ctx context.Context, id uuid.UUID) error {
-	_, err := s.change(ctx, "request deletion of", id, func(stored *core.Record) (outcome, error) {
+	_, err := s.change(ctx, "request deletion of", id, func(_ context.Context, _ *sql.Tx, stored *core.Record) (outcome, error) {
 		switch {
 		case !stored.Held:
 			return remove, nil
@@ -161,7 +219,7 @@ func (s *Store) RequestDeletion(ctx context.Context, id uuid.UUID) error {
 
 // SetDeletionPolicy stores what is asked for the workspace, as written.
 func (s *Store) SetDeletionPolicy(ctx context.Context, id uuid.UUID, policy string) error {
-	_, err := s.change(ctx, "set the deletion policy of", id, func(stored *core.Record) (outcome, error) {
+	_, err := s.change(ctx, "set the deletion policy of", id, func(_ context.Context, _ *sql.Tx, stored *core.Record) (outcome, error) {
 		if stored.DeletionPolicy == policy {
 			return unchanged, nil
 		}
@@ -184,7 +242,12 @@ const (
 func (s *Store) changeRevision(
 	ctx context.Context, what string, known core.Record, f func(stored *core.Record) (outcome, error),
 ) (core.Record, error) {
-	return s.change(ctx, what, known.ID, func(stored *core.Record) (outcome, error) {
+	return s.change(ctx, what, known.ID, func(ctx context.Context, tx *sql.Tx, stored *core.Record) (outcome, error) {
+		if s.holder != "" {
+			if err := s.requireLease(ctx, tx, known.ID); err != nil {
+				return unchanged, err
+			}
+		}
 		if stored.Revision != known.Revision {
 			return unchanged, ports.ErrConflict
 		}
@@ -195,10 +258,11 @@ func (s *Store) changeRevision(
 // change reads a record, lets f change it and stores what f decided, all in one
 // transaction. It returns the record as f left it, with its new revision.
 func (s *Store) change(
-	ctx context.Context, what string, id uuid.UUID, f func(stored *core.Record) (outcome, error),
+	ctx context.Context, what string, id uuid.UUID,
+	f func(ctx context.Context, tx *sql.Tx, stored *core.Record) (outcome, error),
 ) (core.Record, error) {
 	var record core.Record
-	err := s.transact(ctx, func(tx *sql.Tx) error {
+	err := s.transact(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		// The counter's row is taken first: from here on no other writer is between
 		// this transaction's reads and its writes, whatever the database.
 		revision, err := nextRevision(ctx, tx)
@@ -208,15 +272,22 @@ func (s *Store) change(
 		if record, err = load(ctx, tx, id); err != nil {
 			return err
 		}
-		decided, err := f(&record)
+		before := record
+		decided, err := f(ctx, tx, &record)
 		if err != nil {
 			return err
 		}
 		switch decided {
 		case keep:
-			return update(ctx, tx, &record, revision)
+			if err := update(ctx, tx, &record, revision); err != nil {
+				return err
+			}
+			return s.note(ctx, tx, &before, &record, revision)
 		case remove:
-			return removeRecord(ctx, tx, &record, revision)
+			if err := removeRecord(ctx, tx, &record, revision); err != nil {
+				return err
+			}
+			return s.note(ctx, tx, &before, nil, revision)
 		default:
 			return errNothingChanged
 		}
@@ -229,42 +300,3 @@ func (s *Store) change(
 
 // errNothingChanged rolls a transaction back that has nothing to store.
 var errNothingChanged = errors.New("nothing changed")
-
-// transact is write for changes of records: it wakes those who wait for them.
-func (s *Store) transact(ctx context.Context, f func(tx *sql.Tx) error) error {
-	committing := false
-	err := s.write(ctx, func(tx *sql.Tx) error {
-		err := f(tx)
-		committing = err == nil
-		return err
-	})
-	if committing {
-		// A commit that failed may have happened.
-		s.changed.send()
-	}
-	return err
-}
-
-// write runs f in a transaction and commits it if f succeeds.
-func (s *Store) write(ctx context.Context, f func(tx *sql.Tx) error) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	conn, err := s.db.Conn(ctx)
-	if err != nil {
-		return explain(s.path, err)
-	}
-	// When ctx ends, another goroutine rolls the transaction back. Closing waits for
-	// it: the next writer must not meet its lock.
-	defer func() { _ = conn.Close() }()
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return explain(s.path, err)
-	}
-	if err := f(tx); err != nil {
-		if rollbackErr := tx.Rollback(); rollbackErr != nil && !errors.Is(rollbackErr, sql.ErrTxDone) {
-			err = errors.Join(err, rollbackErr)
-		}
-		return explain(s.path, err)
-	}
-	return explain(s.path, tx.Commit())
-}

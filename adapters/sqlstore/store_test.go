@@ -273,3 +273,9 @@ func TestRevisionOfAnotherStoreConflicts(t *testing.T) {
 		t.Errorf("error is %v, want a conflict", err)
 	}
 }
+
+func TestContractOfClaims(t *testing.T) {
+	porttest.WorkspaceClaimer(t, func(t *testing.T) porttest.ClaimingRegistry {
+		return open(t, filepath.Join(t.TempDir(), "assay.db"), clock.New(start))
+	})
+}

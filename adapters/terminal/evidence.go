@@ -22,22 +22,14 @@ type Evidence struct {
 	lines int
 
 	mu   sync.Mutex
-	kept map[uuid.UUID][]excerpt
+	kept map[uuid.UUID][]core.Excerpt
 }
 
 var _ ports.EvidenceSink = (*Evidence)(nil)
 
-// excerpt is the end of one log.
-type excerpt struct {
-	title string
-	lines []string
-	// more tells that the log began before the first line.
-	more bool
-}
-
 // NewEvidence makes an Evidence that keeps the last lines of each log.
 func NewEvidence(mask core.Mask, lines int) *Evidence {
-	return &Evidence{mask: mask, lines: lines, kept: map[uuid.UUID][]excerpt{}}
+	return &Evidence{mask: mask, lines: lines, kept: map[uuid.UUID][]core.Excerpt{}}
 }
 
 // Evidence keeps the end of the build log, and of the script logs of the agents
@@ -51,7 +43,7 @@ func (e *Evidence) Evidence(_ context.Context, evidence core.Evidence) error {
 			troubled = append(troubled, agent.ID)
 		}
 	}
-	var kept []excerpt
+	var kept []core.Excerpt
 	for _, log := range evidence.Logs {
 		title := "build log"
 		if log.AgentID != uuid.Nil {
@@ -72,7 +64,7 @@ func (e *Evidence) Evidence(_ context.Context, evidence core.Evidence) error {
 
 // excerpt masks the whole log before it is cut: a secret with several lines must be
 // whole to be found.
-func (e *Evidence) excerpt(title string, log core.Log) (excerpt, bool) {
+func (e *Evidence) excerpt(title string, log core.Log) (core.Excerpt, bool) {
 	text := core.Printable(log.Text)
 	if log.Truncated {
 		// The first line can begin within a secret.
@@ -80,32 +72,36 @@ func (e *Evidence) excerpt(title string, log core.Log) (excerpt, bool) {
 	}
 	text = strings.TrimRight(e.mask.Apply(text), "\n")
 	if strings.TrimSpace(text) == "" {
-		return excerpt{}, false
+		return core.Excerpt{}, false
 	}
 	lines := strings.Split(text, "\n")
-	x := excerpt{title: e.mask.Apply(core.Printable(title)), lines: lines, more: log.Truncated}
+	x := core.Excerpt{Title: e.mask.Apply(core.Printable(title)), Lines: lines, More: log.Truncated}
 	if len(lines) > e.lines {
-		x.lines, x.more = lines[len(lines)-e.lines:], true
+		x.Lines, x.More = lines[len(lines)-e.lines:], true
 	}
 	return x, true
 }
 
-// Write writes what was kept of a test, nothing when there is none.
-func (e *Evidence) Write(out io.Writer, test uuid.UUID) {
+// Excerpts are what was kept of a test, nil when there is nothing.
+func (e *Evidence) Excerpts(test uuid.UUID) []core.Excerpt {
 	e.mu.Lock()
-	kept := e.kept[test]
-	e.mu.Unlock()
-	for _, x := range kept {
-		if x.more {
-			fmt.Fprintf(out, "\n--- %s, the last %d lines ---\n", x.title, len(x.lines))
+	defer e.mu.Unlock()
+	return e.kept[test]
+}
+
+// WriteExcerpts writes the ends of logs with a heading each, nothing when there is none.
+func WriteExcerpts(out io.Writer, excerpts []core.Excerpt) {
+	for _, x := range excerpts {
+		if x.More {
+			fmt.Fprintf(out, "\n--- %s, the last %d lines ---\n", x.Title, len(x.Lines))
 		} else {
-			fmt.Fprintf(out, "\n--- %s ---\n", x.title)
+			fmt.Fprintf(out, "\n--- %s ---\n", x.Title)
 		}
-		for _, line := range x.lines {
+		for _, line := range x.Lines {
 			fmt.Fprintln(out, line)
 		}
 	}
-	if len(kept) > 0 {
+	if len(excerpts) > 0 {
 		fmt.Fprintln(out)
 	}
 }

@@ -50,12 +50,12 @@ func TestEvidence(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			evidence.Write(&out, test)
+			terminal.WriteExcerpts(&out, evidence.Excerpts(test))
 			if out.String() != row.want {
 				t.Errorf("got %q, want %q: %s", out.String(), row.want, row.reason)
 			}
 			out.Reset()
-			evidence.Write(&out, uuid.New())
+			terminal.WriteExcerpts(&out, evidence.Excerpts(uuid.New()))
 			if out.Len() != 0 {
 				t.Errorf("another test has %q", out.String())
 			}

@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,21 +16,24 @@ import (
 
 // Style says what the writer can show.
 type Style struct {
-	// Live redraws the current line in place; otherwise every change is a line of its
-	// own that begins with the time.
+	// Live redraws the lines of what runs in place; otherwise every change is a line of
+	// its own that begins with the time.
 	Live bool
 	// Color allows colors.
 	Color bool
-	// Width is how many columns a redrawn line may take; 0 means 80.
-	Width int
+	// Size tells how many columns and rows the terminal has now; nil, and 0, mean 80 and
+	// 24. It is asked before each drawing: people resize their windows.
+	Size func() (columns, rows int)
+	// Several tests run side by side: each has one line, which names it.
+	Several bool
 }
 
 // tick is how often a live line shows the time that passes.
 const tick = time.Second
 
-// Progress is a StatusSink that shows one test at a time as it goes through its
-// stages. It writes from a goroutine of its own that lives only while there is
-// something to write, so a terminal that is stopped holds no test back.
+// Progress is a StatusSink that shows tests as they go through their stages. It writes
+// from a goroutine of its own that lives only while there is something to write, so a
+// terminal that is stopped holds no test back.
 type Progress struct {
 	clock ports.Clock
 	style Style
@@ -42,32 +46,35 @@ type Progress struct {
 	closed  bool
 
 	// The rest belongs to the goroutine that writes.
-	out   io.Writer
-	shown map[uuid.UUID]*view
-	// live tells that a line without an end stands on the terminal.
-	live bool
-	last *view
+	screen screen
+	shown  map[uuid.UUID]*view
+	// order is the order in which the tests were seen first.
+	order []*view
+	// stale tells that the live lines are not what they should be. They are drawn once
+	// nothing else is to be written, so many changes at once are one drawing.
+	stale bool
 }
 
 var _ ports.StatusSink = (*Progress)(nil)
 
 // view is what is shown of a test.
 type view struct {
-	id      uuid.UUID
+	name    string
+	began   time.Time
 	stage   core.Stage
 	since   time.Time
 	reason  core.Reason
 	message string
-	failed  bool
+	// note is the last line of the log of what is under way.
+	note   string
+	failed bool
 }
 
 // NewProgress makes a Progress that writes to out in the style. The clock must be the
 // one that gives the transitions their times. It must be closed.
 func NewProgress(out io.Writer, clock ports.Clock, style Style) *Progress {
-	if style.Width <= 0 {
-		style.Width = 80
-	}
-	p := &Progress{clock: clock, style: style, out: out, shown: map[uuid.UUID]*view{}}
+	p := &Progress{clock: clock, style: style, shown: map[uuid.UUID]*view{}}
+	p.screen = screen{out: out, size: style.Size}
 	p.idle = sync.NewCond(&p.mu)
 	return p
 }
@@ -77,30 +84,35 @@ func (p *Progress) Transition(transition core.StoredTransition) {
 	p.enqueue(func() { p.show(transition) })
 }
 
-// Write shows lines of text between those of the progress, above the current one. It
+// Note shows a line of the log of what is under way for a test that is shown, until its
+// next stage. Without live lines it shows nothing. It never waits for the writer.
+func (p *Progress) Note(test uuid.UUID, line string) {
+	if !p.style.Live {
+		return
+	}
+	p.enqueue(func() {
+		if v := p.shown[test]; v != nil {
+			v.note, p.stale = core.PrintableLine(line), true
+		}
+	})
+}
+
+// Write shows lines of text between those of the progress, above the live ones. It
 // never waits for the writer and never fails.
 func (p *Progress) Write(text []byte) (int, error) {
 	lines := core.Printable(string(text))
-	p.enqueue(func() {
-		wasLive := p.live
-		p.clearLine()
-		fmt.Fprintln(p.out, strings.TrimRight(lines, "\n"))
-		if wasLive {
-			p.redraw(p.clock.Now())
-		}
-	})
+	p.enqueue(func() { p.line(strings.TrimRight(lines, "\n")) })
 	return len(text), nil
 }
 
-// Close writes what is left and ends the current line. Later transitions are
-// ignored.
+// Close writes what is left and ends the live lines. Later transitions are ignored.
 func (p *Progress) Close() {
 	p.mu.Lock()
 	if p.ticker != nil {
 		p.ticker.Stop()
 	}
 	p.mu.Unlock()
-	p.enqueue(p.endLine)
+	p.enqueue(func() { p.draw(); p.screen.leave() })
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
@@ -129,20 +141,34 @@ func (p *Progress) write() {
 	for len(p.queue) > 0 {
 		call := p.queue[0]
 		p.queue = p.queue[1:]
+		last := len(p.queue) == 0
 		p.mu.Unlock()
 		call()
+		if last {
+			p.draw()
+		}
 		p.mu.Lock()
 	}
 	p.writing = false
 	p.idle.Broadcast()
 }
 
+// line writes a line that stays.
+func (p *Progress) line(text string) {
+	p.screen.print(text)
+	p.stale = true
+}
+
 func (p *Progress) show(transition core.StoredTransition) {
 	record := &transition.After
 	v := p.shown[record.ID]
 	if v == nil {
-		v = &view{id: record.ID, since: transition.At}
+		v = &view{name: record.Name, began: transition.At, since: transition.At}
+		if v.name == "" && p.style.Several {
+			v.name = record.Spec.Template + " " + record.ID.String()[:8]
+		}
 		p.shown[record.ID] = v
+		p.order = append(p.order, v)
 	}
 	now := record.Stage()
 	reason, message := current(record, now)
@@ -156,97 +182,121 @@ func (p *Progress) show(transition core.StoredTransition) {
 	// A wait that looks like an earlier stage's, such as Coder being unavailable
 	// while agents start, is still the later stage's.
 	if now > v.stage {
-		v.stage, v.since = now, transition.At
+		v.stage, v.since, v.note = now, transition.At, ""
 	}
 	v.reason, v.message, v.failed = reason, message, v.failed || failing
-	p.last = v
 	if p.style.Live {
-		p.redraw(transition.At)
+		p.stale = true
 		p.planTick()
 		return
 	}
 	if failing {
-		p.plainLine(transition.At, "failed", record.Status.Reason, record.Status.Message)
+		p.plainLine(v, transition.At, "failed", record.Status.Reason, record.Status.Message)
 		if now == core.StageDone {
 			return
 		}
 	}
-	p.plainLine(transition.At, v.stage.String(), reason, message)
+	p.plainLine(v, transition.At, v.stage.String(), reason, message)
 }
 
 // plainLine writes a line for a log.
-func (p *Progress) plainLine(at time.Time, what string, reason core.Reason, message string) {
-	line := fmt.Sprintf("%s %-7s %s", at.UTC().Format(time.RFC3339), what, reason)
-	if message != "" {
-		line += ": " + core.Printable(message)
+func (p *Progress) plainLine(v *view, at time.Time, what string, reason core.Reason, message string) {
+	line := at.UTC().Format(time.RFC3339) + " "
+	if p.style.Several {
+		line += core.PrintableLine(v.name) + ": "
 	}
-	fmt.Fprintln(p.out, line)
+	line += fmt.Sprintf("%-7s %s", what, reason)
+	if message != "" {
+		line += ": " + core.PrintableLine(message)
+	}
+	p.screen.print(line)
 }
 
-// showLive writes the lines of the stages that are over.
+// showLive writes the lines of what is over.
 func (p *Progress) showLive(v *view, now core.Stage, transition core.StoredTransition, failing bool) {
 	at := transition.At
 	switch {
 	case failing:
-		p.endStage(v, at, false, transition.After.Status.Reason, transition.After.Status.Message)
-	case now > v.stage && v.stage != core.StageDone:
-		if v.stage == core.StageCleanup && v.failed || !v.failed {
-			p.endStage(v, at, true, "", "")
-		}
+		p.endLine(v, at, false, transition.After.Status.Reason, transition.After.Status.Message)
+	case now <= v.stage || v.stage == core.StageDone:
+	case !p.style.Several && (v.stage == core.StageCleanup && v.failed || !v.failed),
+		p.style.Several && now == core.StageDone && !v.failed:
+		p.endLine(v, at, true, "", "")
 	}
 }
 
-// endStage writes the line of a stage that is over in place of the live one.
-func (p *Progress) endStage(v *view, at time.Time, well bool, reason core.Reason, message string) {
+// endLine writes the line of a stage that is over; where there are several tests, of a
+// test.
+func (p *Progress) endLine(v *view, at time.Time, well bool, reason core.Reason, message string) {
 	mark := p.paint("32", "✓")
 	if !well {
 		mark = p.paint("31", "✗")
 	}
 	line := fmt.Sprintf("%s %-7s %6s", mark, v.stage, elapsed(at.Sub(v.since)))
+	if p.style.Several {
+		line = fmt.Sprintf("%s %s  %s", mark, core.PrintableLine(v.name), elapsed(at.Sub(v.began)))
+	}
 	if reason != "" {
 		line += "  " + string(reason)
 	}
 	if message != "" {
-		line += ": " + core.Printable(message)
+		line += ": " + core.PrintableLine(message)
 	}
-	p.clearLine()
-	fmt.Fprintln(p.out, line)
+	p.line(line)
 }
 
-// redraw writes the live line anew.
-func (p *Progress) redraw(at time.Time) {
-	v := p.last
-	if v == nil || v.stage == core.StageDone {
+// draw draws the live lines anew if they are stale.
+func (p *Progress) draw() {
+	if !p.stale || !p.style.Live {
 		return
 	}
-	text := fmt.Sprintf("%-7s %6s  %s", v.stage, elapsed(at.Sub(v.since)), v.reason)
-	if v.message != "" {
-		text += ": " + core.Printable(v.message)
+	p.stale = false
+	columns, rows := p.screen.dimensions()
+	now := p.clock.Now()
+	var lines []string
+	hidden := 0
+	names := 0
+	for _, v := range p.order {
+		if v.stage != core.StageDone {
+			names = max(names, columnsOf(v.name))
+		}
 	}
-	// The mark and the space before the text take two columns; the last column stays
-	// free, because terminals wrap when it is written.
-	p.clearLine()
-	fmt.Fprint(p.out, p.paint("33", "·")+" "+cut(text, p.style.Width-3))
-	p.live = true
+	names = min(names, columns/3)
+	for _, v := range p.order {
+		switch {
+		case v.stage == core.StageDone:
+		case len(lines) >= rows-2:
+			// The last rows stay free for the count and for what is written below.
+			hidden++
+		default:
+			// The mark and the space before the text take two columns; the last column stays
+			// free, because terminals wrap when it is written.
+			lines = append(lines, p.paint("33", "·")+" "+cut(p.liveText(v, now, names), columns-3))
+		}
+	}
+	if hidden > 0 {
+		lines = append(lines, cut(fmt.Sprintf("  and %d more", hidden), columns-1))
+	}
+	p.screen.draw(lines)
 }
 
-func (p *Progress) clearLine() {
-	if p.live {
-		fmt.Fprint(p.out, "\r\x1b[2K")
-		p.live = false
+func (p *Progress) liveText(v *view, now time.Time, names int) string {
+	text := fmt.Sprintf("%-7s %6s  ", v.stage, elapsed(now.Sub(v.since)))
+	if p.style.Several {
+		name := cut(core.PrintableLine(v.name), names)
+		text = name + strings.Repeat(" ", max(names-columnsOf(name), 0)+2) + text
+	}
+	switch {
+	case v.note != "":
+		return text + v.note
+	case v.message != "":
+		return text + string(v.reason) + ": " + core.PrintableLine(v.message)
+	default:
+		return text + string(v.reason)
 	}
 }
 
-// endLine leaves no unfinished line behind. A wait that nobody saw the end of stays
-// readable.
-func (p *Progress) endLine() {
-	if p.live {
-		fmt.Fprintln(p.out)
-		p.live = false
-	}
-}
-
-// planTick lets the live line show the time that passes.
+// planTick lets the live lines show the time that passes.
 func (p *Progress) planTick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -254,12 +304,13 @@ func (p *Progress) planTick() {
 		p.ticker.Stop()
 		p.ticker = nil
 	}
-	if p.closed || p.last.stage == core.StageDone {
+	running := slices.ContainsFunc(p.order, func(v *view) bool { return v.stage != core.StageDone })
+	if p.closed || !running {
 		return
 	}
 	p.ticker = p.clock.AfterFunc(tick, func() {
 		p.enqueue(func() {
-			p.redraw(p.clock.Now())
+			p.stale = true
 			p.planTick()
 		})
 	})
@@ -274,13 +325,3 @@ func (p *Progress) paint(color, text string) string {
 
 // elapsed shows a duration in whole seconds.
 func elapsed(d time.Duration) string { return max(d, 0).Round(time.Second).String() }
-
-// cut shortens text to at most width characters, at least one.
-func cut(text string, width int) string {
-	runes := []rune(text)
-	width = max(width, 1)
-	if len(runes) <= width {
-		return text
-	}
-	return strings.TrimRight(string(runes[:width-1]), " ") + "…"
-}

@@ -60,6 +60,10 @@ func layCoder(ctx context.Context, s *supervise.Supervisor, files Files, databas
 			"ASSAY_TESTBED_PIDS=" + s.PIDs(),
 			"CODER_HTTP_ADDRESS=" + address, "CODER_ACCESS_URL=" + c.url,
 			"CODER_PG_CONNECTION_URL=" + database,
+			// By default Coder keeps a third of its ten connections; with a few tests at once it
+			// makes and ends others all the time, which takes more of a small machine than the
+			// builds do.
+			"CODER_PG_CONN_MAX_IDLE=10",
 			"CODER_CACHE_DIRECTORY=" + at("coder-cache"), "CODER_CONFIG_DIR=" + at("coder-config"),
 			"CODER_TELEMETRY_ENABLE=false", "CODER_UPDATE_CHECK=false",
 			"CODER_DERP_SERVER_STUN_ADDRESSES=disable",

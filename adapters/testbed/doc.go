@@ -5,8 +5,8 @@
 //
 // [Binaries], [KubernetesBinaries] and [HelmBinary] build the programs from their Go
 // modules, pinned by the modules below pins, once into a cache. [Start] runs a
-// deployment and [StartKubernetes] a cluster; [Require] and
-// [RequireKubernetes] are the doors for tests. What is started ends with the
+// deployment and [StartKubernetes] a cluster; [Require], [RequireKubernetes] and
+// [RequirePostgres] are the doors for tests. What is started ends with the
 // program that started it and its files go with it, also when that program is
 // killed: see the package supervise.
 //
@@ -15,8 +15,8 @@
 //
 // The environment decides where things come from:
 //
-//   - ASSAY_E2E=1 lets [Require] and [RequireKubernetes] start something;
-//     tests are skipped without it.
+//   - ASSAY_E2E=1 lets [Require], [RequireKubernetes] and [RequirePostgres]
+//     start something; tests are skipped without it.
 //   - ASSAY_TESTBED_CACHE is the cache's folder. By default it is
 //     assay-testbed in XDG_CACHE_HOME or ~/.cache.
 //   - ASSAY_TESTBED_CODER, ASSAY_TESTBED_TOFU and ASSAY_TESTBED_PROVIDER are

@@ -44,12 +44,19 @@ func (f *connectionFlags) register(flags *pflag.FlagSet) {
 // resolve finds the connection. Every error is a usage error, names the flag or the
 // variable that it is about, and holds no token.
 func (f *connectionFlags) resolve(env Env) (core.Connection, error) {
+	return f.resolveWith(env, f.token)
+}
+
+// resolveWith finds the connection with a token from elsewhere.
+func (f *connectionFlags) resolveWith(
+	env Env, find func(env Env, login login, address string) (core.Secret, error),
+) (core.Connection, error) {
 	login := readLogin(env)
 	address, err := f.address(env, login)
 	if err != nil {
 		return core.Connection{}, err
 	}
-	token, err := f.token(env, login, address)
+	token, err := find(env, login, address)
 	if err != nil {
 		return core.Connection{}, err
 	}
@@ -105,15 +112,7 @@ func (f *connectionFlags) named(env Env, login login) (address, from string, err
 // token finds the session token for the address.
 func (f *connectionFlags) token(env Env, login login, address string) (core.Secret, error) {
 	if f.tokenFile != "" {
-		content, err := os.ReadFile(f.tokenFile)
-		if err != nil {
-			return core.Secret{}, usage("--token-file: %w: name a file that holds a session token", err)
-		}
-		token := strings.TrimSpace(string(content))
-		if token == "" {
-			return core.Secret{}, usage("--token-file: %s is empty: put a session token into it", f.tokenFile)
-		}
-		return checkedToken("--token-file: "+f.tokenFile, token)
+		return tokenFrom("--token-file", f.tokenFile)
 	}
 	if token := strings.TrimSpace(env.lookup(envToken)); token != "" {
 		return checkedToken(envToken, token)
@@ -133,6 +132,19 @@ func (f *connectionFlags) token(env Env, login login, address string) (core.Secr
 			address, other, envToken)
 	}
 	return checkedToken(storedLogin, login.token)
+}
+
+// tokenFrom reads the file that a flag names.
+func tokenFrom(flag, path string) (core.Secret, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return core.Secret{}, usage("%s: %w: name a file that holds a session token", flag, err)
+	}
+	token := strings.TrimSpace(string(content))
+	if token == "" {
+		return core.Secret{}, usage("%s: %s is empty: put a session token into it", flag, path)
+	}
+	return checkedToken(flag+": "+path, token)
 }
 
 // checkedToken refuses what cannot be a token. The error names where it is from.

@@ -85,21 +85,18 @@ func runDemo(ctx context.Context, env Env, fast bool) (code int, err error) {
 	for _, version := range demoVersions() {
 		args := fmt.Sprintf("assay run --template %s --version %s", demoTemplate, version.name)
 		fmt.Fprintf(env.Stderr, "\n%s\n$ %s\n", version.about, args)
-		o := runOptions{}
-		record, err := o.record(env, core.Spec{
-			Template: demoTemplate, Version: core.VersionSelector{Name: version.name}, TimeoutSeconds: core.DefaultTimeoutSeconds,
-		})
-		if err != nil {
-			return 0, err
-		}
 		plane, err := newPlane(deployment.connection, core.Policy{OwnerUserID: deployment.owner.ID.String()})
 		if err != nil {
 			return 0, err
 		}
-		got, err := runTest(ctx, env, newTest{
-			record: record, plane: plane, statePath: filepath.Join(folder, "assay.db"),
-			cleanupTimeout: time.Minute, output: outputText,
-		})
+		spec := core.Spec{
+			Template: demoTemplate, Version: core.VersionSelector{Name: version.name}, TimeoutSeconds: core.DefaultTimeoutSeconds,
+		}
+		run := testRun{
+			batch: batch{plans: []plan{{spec: spec}}, batchOptions: batchOptions{parallel: 1}},
+			plane: plane, statePath: filepath.Join(folder, "assay.db"), cleanupTimeout: time.Minute, output: runOutput(outputText),
+		}
+		got, err := run.run(ctx, env)
 		if err != nil {
 			return 0, err
 		}

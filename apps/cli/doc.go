@@ -5,3 +5,5 @@
 // environment, clock, signals and the way to Coder. No rule of the lifecycle lives
 // here; the engine has them all.
 package cli
+
+//go:generate go run ./cmd/clidocs -page ../../docs/reference/cli.md

@@ -36,8 +36,9 @@ type Env struct {
 	Dial    ports.Dialer
 	// Process names this process to people who look at a test that it runs.
 	Process string
-	// TerminalWidth is the number of columns of Stderr, 0 when it is no terminal.
-	TerminalWidth int
+	// TerminalSize tells how large Stderr is now, in characters; nil when it is no
+	// terminal.
+	TerminalSize func() (columns, rows int)
 	// Options are the engine's timings; zero fields take the defaults.
 	Options lifecycle.Options
 }
@@ -60,9 +61,12 @@ func SystemEnv(args []string) Env {
 		env.Process += " on " + host
 	}
 	if descriptor := int(os.Stderr.Fd()); term.IsTerminal(descriptor) {
-		env.TerminalWidth = 80
-		if width, _, err := term.GetSize(descriptor); err == nil {
-			env.TerminalWidth = width
+		env.TerminalSize = func() (columns, rows int) {
+			columns, rows, err := term.GetSize(descriptor)
+			if err != nil {
+				return 0, 0
+			}
+			return columns, rows
 		}
 	}
 	return env

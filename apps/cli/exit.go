@@ -15,6 +15,7 @@ const (
 	exitUsage        = 2
 	exitInconclusive = 3
 	exitLeakRisk     = 4
+	exitNotPromoted  = 5
 	exitInterrupted  = 130
 	exitTerminated   = 143
 )
@@ -26,11 +27,14 @@ const exitHelp = `Exit codes:
   2    usage: the flags or the test's description are wrong; nothing was started
   3    inconclusive: the environment or somebody else kept the version from being judged
   4    leak risk: the run ended and a workspace can still exist; its record is kept
+  5    not promoted: the version was not made the active one, though it passed
   130  interrupted (SIGINT) before a verdict; no workspace is left
   143  terminated (SIGTERM) before a verdict; no workspace is left`
 
 // exitOrder lists the codes from the worst to the best.
-var exitOrder = []int{exitLeakRisk, exitInterrupted, exitTerminated, exitFailed, exitInconclusive, exitUsage, exitPassed}
+var exitOrder = []int{
+	exitLeakRisk, exitInterrupted, exitTerminated, exitFailed, exitInconclusive, exitNotPromoted, exitUsage, exitPassed,
+}
 
 // worstExit is the code that stands for several.
 func worstExit(codes ...int) int {

@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"github.com/assay-dev/assay/apps/cli"
+	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/fakes/clock"
 	"github.com/assay-dev/assay/fakes/runner"
 	"github.com/assay-dev/assay/fakes/world"
+	"github.com/assay-dev/assay/ports"
 )
 
 const (
@@ -47,8 +49,12 @@ type stage struct {
 	runs int
 	// killAt is when the next run ends without doing anything more, 0 for never.
 	killAt time.Duration
+	// around, if it is set, wraps what assay dials.
+	around func(ports.Dialer) ports.Dialer
 	// stdout takes the verdict of the next run instead of its outcome.
 	stdout io.Writer
+	// wrap stands between the next run and Coder; nil for nothing.
+	wrap func(ports.CodeRunner) ports.CodeRunner
 }
 
 func onStage(t *testing.T, f func(t *testing.T, s *stage)) {
@@ -112,12 +118,18 @@ func (s *stage) run(args ...string) outcome {
 	}
 	env := cli.Env{
 		Args: args, Stdout: &stdout, Stderr: &stderr, GOOS: "linux", Signals: s.signals,
-		LookupEnv:     func(name string) (string, bool) { value, ok := s.env[name]; return value, ok },
-		Clock:         s.clock,
-		Random:        strings.NewReader("assay test bytes" + strings.Repeat(fmt.Sprintf("%d-process-number", s.runs%10), 64)),
-		Process:       "process 1",
-		Dial:          directory.Dial,
-		TerminalWidth: s.width,
+		LookupEnv: func(name string) (string, bool) { value, ok := s.env[name]; return value, ok },
+		Clock:     s.clock,
+		Random:    randomness(s.runs % 10),
+		Process:   "process 1",
+		Dial:      s.dialer(directory.Dial),
+	}
+	if s.width > 0 {
+		columns := s.width
+		env.TerminalSize = func() (int, int) { return columns, 24 }
+	}
+	if s.around != nil {
+		env.Dial = s.around(env.Dial)
 	}
 	if s.stdout != nil {
 		env.Stdout, s.stdout = s.stdout, nil
@@ -146,6 +158,45 @@ func (s *stage) run(args ...string) outcome {
 	}
 }
 
+// dialer puts what wraps the next run around its connection.
+func (s *stage) dialer(dial ports.Dialer) ports.Dialer {
+	wrap := s.wrap
+	s.wrap = nil
+	if wrap == nil {
+		return dial
+	}
+	return func(connection core.Connection) (ports.CodeRunner, error) {
+		inner, err := dial(connection)
+		if err != nil {
+			return nil, err
+		}
+		return wrap(inner), nil
+	}
+}
+
+// randomness is what a process reads as random: its own number, the bytes that a test's ID
+// is made of, then other bytes for each ID that follows.
+func randomness(process int) io.Reader {
+	var text strings.Builder
+	fmt.Fprintf(&text, "process number %dassay test bytes", process)
+	for i := range 1000 {
+		fmt.Fprintf(&text, "%06d-process-%d", i, process)
+	}
+	return &lockedReader{reader: strings.NewReader(text.String())}
+}
+
+// lockedReader is read by the program's goroutines.
+type lockedReader struct {
+	mu     sync.Mutex
+	reader io.Reader
+}
+
+func (r *lockedReader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.reader.Read(p)
+}
+
 // want fails unless the run ended with the code and its streams say what they must.
 func (o outcome) want(t *testing.T, code int, stdout, stderr string, why string) {
 	t.Helper()
@@ -155,12 +206,18 @@ func (o outcome) want(t *testing.T, code int, stdout, stderr string, why string)
 	}
 }
 
-// document is the JSON document of a run.
+// document is the JSON document of a run's only test, or of a test that is shown.
 func (o outcome) document(t *testing.T) map[string]any {
 	t.Helper()
 	var document map[string]any
 	if err := json.Unmarshal([]byte(o.stdout), &document); err != nil {
 		t.Fatalf("stdout is no JSON document: %v\n%s", err, o.stdout)
+	}
+	if tests, ok := document["tests"].([]any); ok {
+		if len(tests) != 1 {
+			t.Fatalf("%d tests are told of, want 1\n%s", len(tests), o.stdout)
+		}
+		document, _ = tests[0].(map[string]any)
 	}
 	return document
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/assay-dev/assay/adapters/report"
 	"github.com/assay-dev/assay/adapters/sqlstore"
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/ports"
@@ -29,6 +30,8 @@ func newForgetCommand(env Env) *cobra.Command {
 		Long:    forgetLong,
 		Example: "  assay forget 6f0c2d9e",
 		Args:    oneTest,
+
+		ValidArgsFunction: completeIDs(env, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found := false
 			err := withStore(cmd.Context(), env, state, func(store *sqlstore.Store) error {
@@ -104,7 +107,7 @@ func drop(ctx context.Context, store *sqlstore.Store, id uuid.UUID) error {
 
 // whatRemains says which workspace can still exist, empty if none can.
 func whatRemains(record *core.Record, plane core.ControlPlane) string {
-	r := newReport(record)
+	r := report.NewTest(record)
 	switch r.Workspace.State {
 	case "none", "deleted":
 		return ""

@@ -7,10 +7,13 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/fx"
 
+	"github.com/assay-dev/assay/adapters/artifacts"
+	"github.com/assay-dev/assay/adapters/report"
 	"github.com/assay-dev/assay/adapters/sqlstore"
 	"github.com/assay-dev/assay/adapters/terminal"
 	"github.com/assay-dev/assay/core"
@@ -24,7 +27,7 @@ import (
 // driver.
 var Module = fx.Module("cli",
 	fx.Provide(
-		newStateFile, newControlPlanes, newProgress, newEvidence, newLogger, newTracker, newEngine, newDriver, newKeeper,
+		newStateFile, newControlPlanes, newProgress, startTails, newEvidence, newLogger, newTracker, newEngine, newDriver, newKeeper,
 		newSession,
 	),
 )
@@ -36,8 +39,22 @@ type runConfig struct {
 	statePath string
 	// secrets are masked in evidence.
 	secrets []string
-	debug   bool
+	// artifacts takes logs and states; nil where nobody asked for them.
+	artifacts *artifacts.Sink
+	// several tests run side by side: each line names its own.
+	several bool
+	// plain: the progress redraws no line.
+	plain bool
+	// hideLogs: nothing of a build's log is shown.
+	hideLogs bool
+	debug    bool
 }
+
+// hasTerminal reports whether a person may watch, at a terminal that can do something.
+func hasTerminal(env Env) bool { return env.TerminalSize != nil && env.lookup("TERM") != "dumb" }
+
+// live reports whether lines are redrawn.
+func (c runConfig) live(env Env) bool { return hasTerminal(env) && !c.debug && !c.plain }
 
 // stateFile is the store once the graph has started: opening a file is no
 // constructor's work.
@@ -67,14 +84,19 @@ func newStateFile(lifecycle fx.Lifecycle, env Env, config runConfig) *stateFile 
 func newControlPlanes(config runConfig) ports.ControlPlanes { return config.planes }
 
 func newProgress(lifecycle fx.Lifecycle, env Env, config runConfig) *terminal.Progress {
-	dumb := env.lookup("TERM") == "dumb"
 	progress := terminal.NewProgress(env.Stderr, env.Clock, terminal.Style{
-		Live:  env.TerminalWidth > 0 && !dumb && !config.debug,
-		Color: env.TerminalWidth > 0 && !dumb && env.lookup("NO_COLOR") == "",
-		Width: env.TerminalWidth,
+		Live:  config.live(env),
+		Color: hasTerminal(env) && env.lookup("NO_COLOR") == "",
+		Size:  env.TerminalSize, Several: config.several,
 	})
 	lifecycle.Append(fx.StopHook(progress.Close))
 	return progress
+}
+
+func startTails(lifecycle fx.Lifecycle, env Env, config runConfig, progress *terminal.Progress) *tails {
+	tails := newTails(env, config, progress)
+	lifecycle.Append(fx.StopHook(tails.close))
+	return tails
 }
 
 // evidenceLines is how much of each log is shown.
@@ -95,11 +117,18 @@ func newLogger(progress *terminal.Progress, config runConfig) *slog.Logger {
 
 func newEngine(
 	env Env, state *stateFile, planes ports.ControlPlanes, progress *terminal.Progress,
-	tracker *tracker, evidence *terminal.Evidence, logger *slog.Logger,
+	tracker *tracker, tails *tails, evidence *terminal.Evidence, config runConfig, logger *slog.Logger,
 ) (*lifecycle.Engine, error) {
+	transitions, explanations := sinks{tracker, progress}, evidenceSinks{evidence}
+	if config.live(env) && !config.hideLogs {
+		transitions = append(transitions, tails)
+	}
+	if config.artifacts != nil {
+		transitions, explanations = append(transitions, config.artifacts), append(explanations, config.artifacts)
+	}
 	return lifecycle.New(lifecycle.Config{
 		Store: state, ControlPlanes: planes, Dial: env.Dial, Clock: env.Clock, Random: env.Random,
-		Sink: sinks{tracker, progress}, Evidence: evidence, Logger: logger, Options: env.Options,
+		Sink: transitions, Evidence: explanations, Logger: logger, Options: env.Options,
 	})
 }
 
@@ -179,17 +208,33 @@ func (s sinks) Transition(transition core.StoredTransition) {
 	}
 }
 
+// evidenceSinks hands evidence to several sinks. The slow one is the last.
+type evidenceSinks []ports.EvidenceSink
+
+// Evidence implements ports.EvidenceSink.
+func (s evidenceSinks) Evidence(ctx context.Context, evidence core.Evidence) error {
+	var errs []error
+	for _, sink := range s {
+		errs = append(errs, sink.Evidence(ctx, evidence))
+	}
+	return errors.Join(errs...)
+}
+
 // tracker is a StatusSink that remembers how far the tests came: a record that was
 // asked to be deleted disappears once it is cleaned up.
 type tracker struct {
 	mu   sync.Mutex
 	last map[uuid.UUID]core.Record
+	// timelines are those of the tests that run here.
+	timelines map[uuid.UUID]*report.Timeline
 	// final are closed when a test has its verdict.
 	final map[uuid.UUID]chan struct{}
 }
 
 func newTracker() *tracker {
-	return &tracker{last: map[uuid.UUID]core.Record{}, final: map[uuid.UUID]chan struct{}{}}
+	return &tracker{
+		last: map[uuid.UUID]core.Record{}, timelines: map[uuid.UUID]*report.Timeline{}, final: map[uuid.UUID]chan struct{}{},
+	}
 }
 
 // Transition implements ports.StatusSink.
@@ -197,6 +242,17 @@ func (t *tracker) Transition(transition core.StoredTransition) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.note(transition.After)
+	if timeline := t.timelines[transition.After.ID]; timeline != nil {
+		timeline.Add(transition)
+	}
+}
+
+// course is how a started test went until now, and on which version of Coder.
+func (t *tracker) course(id uuid.UUID, now time.Time) (stages []report.Stage, coderVersion string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	timeline := t.timelines[id]
+	return timeline.Stages(now), timeline.CoderVersion()
 }
 
 // start makes known a test that is going to run here.
@@ -204,6 +260,7 @@ func (t *tracker) start(record core.Record) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.final[record.ID] = make(chan struct{})
+	t.timelines[record.ID] = &report.Timeline{}
 	t.note(record)
 }
 

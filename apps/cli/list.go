@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/assay-dev/assay/adapters/report"
 	"github.com/assay-dev/assay/adapters/sqlstore"
 	"github.com/assay-dev/assay/core"
 )
@@ -68,14 +69,14 @@ func newListCommand(env Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			reports := make([]report, 0, len(records))
+			tests := make([]report.Test, 0, len(records))
 			for i := range records {
-				reports = append(reports, newReport(&records[i]))
+				tests = append(tests, report.NewTest(&records[i]))
 			}
 			if output == outputJSON {
-				return writeJSON(env.Stdout, reports)
+				return report.WriteJSON(env.Stdout, tests)
 			}
-			return writeTable(env.Stdout, reports)
+			return writeTable(env.Stdout, tests, firstOf(state, "the state file"))
 		},
 	}
 	registerState(cmd.Flags(), &state)
@@ -83,22 +84,22 @@ func newListCommand(env Env) *cobra.Command {
 	return cmd
 }
 
-func writeTable(out io.Writer, reports []report) error {
-	if len(reports) == 0 {
-		_, err := fmt.Fprintln(out, "No tests yet: make one with \"assay run\".")
+func writeTable(out io.Writer, tests []report.Test, from string) error {
+	if len(tests) == 0 {
+		_, err := fmt.Fprintf(out, "No tests yet in %s: make one with \"assay run\".\n", from)
 		return err
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tCREATED\tTEMPLATE\tVERSION\tPHASE\tREASON\tWORKSPACE")
-	for _, r := range reports {
+	for _, r := range tests {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", shortID(r), r.Timings.CreatedAt.UTC().Format(time.RFC3339),
-			r.Template, firstOf(r.Version.Name, r.Version.Requested), r.Phase, r.Reason, r.Workspace.State)
+			r.Template, r.Version.String(), r.Phase, r.Reason, r.Workspace.State)
 	}
 	return table.Flush()
 }
 
 // shortID is enough of the ID for assay show.
-func shortID(r report) string { return r.ID.String()[:8] }
+func shortID(r report.Test) string { return r.ID.String()[:8] }
 
 func newShowCommand(env Env) *cobra.Command {
 	var state string
@@ -109,6 +110,8 @@ func newShowCommand(env Env) *cobra.Command {
 		Long:    "Show one test of the state file. The beginning of its ID is enough, if it is the only one that begins so.",
 		Example: "  assay show 6f0c2d9e",
 		Args:    oneTest,
+
+		ValidArgsFunction: completeIDs(env, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			records, err := readRecords(cmd.Context(), env, state)
 			if err != nil {
@@ -119,7 +122,7 @@ func newShowCommand(env Env) *cobra.Command {
 				return err
 			}
 			if output == outputJSON {
-				return writeJSON(env.Stdout, newReport(record))
+				return report.WriteJSON(env.Stdout, report.NewTest(record))
 			}
 			return writeRecord(env.Stdout, record)
 		},
@@ -156,7 +159,7 @@ func find(records []core.Record, prefix string) (*core.Record, error) {
 }
 
 func writeRecord(out io.Writer, record *core.Record) error {
-	r := newReport(record)
+	r := report.NewTest(record)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(name, value string) {
 		if value != "" {
@@ -165,7 +168,7 @@ func writeRecord(out io.Writer, record *core.Record) error {
 	}
 	row("Test", r.ID.String())
 	row("Template", r.Template)
-	row("Version", firstOf(r.Version.Name, r.Version.Requested))
+	row("Version", r.Version.String())
 	for _, parameter := range record.Spec.Parameters {
 		row("Parameter", parameter.Name+"="+parameter.Value)
 	}
@@ -179,7 +182,7 @@ func writeRecord(out io.Writer, record *core.Record) error {
 	row("Reason", string(r.Reason))
 	row("Message", r.Message)
 	row("Last wait", string(r.LastWaitReason))
-	row("Workspace", r.Workspace.Name+" ("+r.Workspace.State+")")
+	row("Workspace", r.Workspace.Name+" ("+string(r.Workspace.State)+")")
 	if r.Workspace.Reason != "" {
 		row("", strings.TrimSuffix(string(r.Workspace.Reason)+": "+r.Workspace.Message, ": "))
 	}

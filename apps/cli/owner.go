@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -23,7 +24,7 @@ type ownerFlags struct {
 }
 
 func (f *ownerFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.owner, "owner", "", "name or ID of the `USER` that owns the workspace; the token's own user by default")
+	flags.Var((*once)(&f.owner), "owner", "name or ID of the `USER` that owns the workspace; the token's own user by default")
 	flags.BoolVar(&f.allowPrivileged, "allow-privileged-owner", false,
 		"allow an owner with roles beyond a plain member's; each start build hands its session token to the template's Terraform")
 	flags.BoolVar(&f.allowPersonal, "allow-personal-owner", false,
@@ -92,8 +93,8 @@ func (o ownerFinder) named(ctx context.Context, owner string) (uuid.UUID, error)
 
 // waysOut are the three ways to test when a user may not be the owner.
 const waysOut = `There are three ways out:
-  - use the token of a tester: a user made for this, a plain member that logs in with
-    a password (--token-file, ` + envToken + `);
+  - use the token of a tester: a user made for this ("assay tester create"), a plain
+    member that logs in with a password (--token-file, ` + envToken + `);
   - name such a tester with --owner, if the token's user is a site owner;
   - --allow-personal-owner or --allow-privileged-owner, whichever the rule above
     names: each start build then hands a session token of the owner to the template's
@@ -135,8 +136,9 @@ func askCoder[T any](ctx context.Context, o ownerFinder, ask func(context.Contex
 		if err == nil || ctx.Err() != nil {
 			return answer, err
 		}
-		refused := core.AsFailure(err)
-		again := refused.Class == core.FailureUnavailable || refused.Class == core.FailureRateLimited
+		var refused *core.Failure
+		again := errors.As(err, &refused) &&
+			(refused.Class == core.FailureUnavailable || refused.Class == core.FailureRateLimited)
 		left := end - o.clock.Monotonic()
 		if !again || left <= 0 || refused.RetryAfter > left {
 			return answer, err

@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -132,18 +131,4 @@ func (p *process) kill() {
 	if err := <-p.ended; err == nil {
 		p.t.Fatalf("assay ended by itself before it was killed:\n%s", p.stderr.String())
 	}
-}
-
-// verdicts reads the documents that a run printed: one of run, a list of resume.
-func (r ran) verdicts(t *testing.T) []verdict {
-	t.Helper()
-	var list []verdict
-	text := strings.TrimSpace(r.stdout)
-	if !strings.HasPrefix(text, "[") {
-		text = "[" + text + "]"
-	}
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		t.Fatalf("the standard output is no JSON: %v\n%s\n%s", err, r.stdout, r.stderr)
-	}
-	return list
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -18,7 +18,8 @@ import (
 
 const resumeLong = `Finish the tests of the state file that are not finished and that no other process runs:
 those of a run that was killed, that gave up its cleanup, or that a second signal ended.
-A test without a verdict goes on to one; a workspace that is left is deleted.
+A test without a verdict goes on to one; a workspace that is left is deleted. With --stop
+no test goes on: what was made is deleted, and a test without a verdict exits 3.
 
 A process that runs a test says so in the state file every few seconds. After a kill,
 assay resume waits for up to 15 seconds to see that nobody does.
@@ -28,8 +29,11 @@ assay run reads it, and is sent to no other deployment than the one that it is f
 
 ` + exitHelp
 
-const resumeExample = `  # Finish everything, for example as the last step of a CI job.
+const resumeExample = `  # Finish everything.
   assay resume
+
+  # Delete what is left, as the last step of a CI job.
+  assay resume --stop
 
   # Finish one test, with a tester's own token.
   assay resume 6f0c2d9e --url https://coder.example.com --token-file tester.token`
@@ -40,6 +44,8 @@ type resumeOptions struct {
 	state          string
 	output         outputFormat
 	cleanupTimeout time.Duration
+	stop           bool
+	showLogs       bool
 	debug          bool
 }
 
@@ -50,6 +56,8 @@ func newResumeCommand(env Env, code *int) *cobra.Command {
 		Short:   "Finish the tests that an earlier run left unfinished",
 		Long:    resumeLong,
 		Example: resumeExample,
+
+		ValidArgsFunction: completeIDs(env, true),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			*code, err = o.run(cmd.Context(), env, args)
 			return err
@@ -58,9 +66,12 @@ func newResumeCommand(env Env, code *int) *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	o.connection.register(flags)
+	flags.BoolVar(&o.stop, "stop", false, "go on with no test: delete what was made")
 	registerCleanupTimeout(flags, &o.cleanupTimeout)
 	flags.VarP(&o.output, "output", "o", "form of the verdicts")
 	registerState(flags, &o.state)
+	flags.BoolVar(&o.showLogs, "show-logs", false,
+		"show the ends of the logs of failures; they can hold values of template variables, which only the run that pushed knows")
 	flags.BoolVar(&o.debug, "debug", false, "log what happens inside, without the live view")
 	return cmd
 }
@@ -88,7 +99,7 @@ func (o *resumeOptions) run(ctx context.Context, env Env, ids []string) (int, er
 		return 0, err
 	}
 	code := exitPassed
-	config := runConfig{planes: controlPlanes{}, statePath: path, debug: o.debug}
+	config := runConfig{planes: controlPlanes{}, statePath: path, several: len(tests) > 1, hideLogs: !o.showLogs, debug: o.debug}
 	runnable := make([]core.Record, 0, len(tests))
 	single := oneAddress(tests)
 	for _, test := range tests {
@@ -103,35 +114,70 @@ func (o *resumeOptions) run(ctx context.Context, env Env, ids []string) (int, er
 		config.secrets = append(config.secrets, secretsOf(connection, test.record.Spec)...)
 		runnable = append(runnable, test.record)
 	}
-	var endings []ending
+	attempts := [][]attempt{}
+	var signal os.Signal
+	startedAt := env.Clock.Now()
 	if len(runnable) > 0 {
-		if endings, err = o.finish(ctx, env, config, runnable); err != nil {
+		if attempts, signal, err = o.finish(ctx, env, config, runnable); err != nil {
 			return 0, err
 		}
 	}
-	for i := range endings {
-		code = worstExit(code, endings[i].code())
+	run := documentOf(attempts, signal)
+	run.StartedAt, run.EndedAt = startedAt.UTC(), env.Clock.Now().UTC()
+	run.ExitCode = worstExit(code, run.ExitCode)
+	if len(attempts) == 0 && o.output == outputText {
+		text := "Nothing was resumed."
+		if exists, _ := stateFileExists(path); !exists {
+			text = fmt.Sprintf("Nothing was resumed: there is no state file %s.", path)
+		}
+		_, err := fmt.Fprintln(env.Stdout, text)
+		return written(run.ExitCode, err)
 	}
-	return written(code, writeEndings(env.Stdout, o.output, endings))
+	return written(run.ExitCode, writeRun(env.Stdout, runOutput(o.output), &run))
 }
 
 // finish drives those of the tests that nobody else runs.
-func (o *resumeOptions) finish(ctx context.Context, env Env, config runConfig, records []core.Record) (endings []ending, err error) {
+func (o *resumeOptions) finish(
+	ctx context.Context, env Env, config runConfig, records []core.Record,
+) (attempts [][]attempt, signal os.Signal, err error) {
+	obeyAgain, err := obeyNothing(env)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer obeyAgain()
 	s, err := onGraph(ctx, env, config, func(s *session) error {
 		taken, err := interruptible(ctx, env, func(ctx context.Context) ([]core.Record, error) { return s.takeOver(ctx, records) })
 		if err != nil {
 			return err
 		}
-		endings = s.drive(ctx, taken, o.cleanupTimeout)
+		attempts = make([][]attempt, len(taken))
+		signal = s.supervise(ctx, o.cleanupTimeout, func(w *supervision) {
+			if o.stop {
+				w.stop()
+			}
+			var tests sync.WaitGroup
+			for i, record := range taken {
+				w.goOn(record)
+				tests.Go(func() {
+					one := attempt{plan: plan{name: record.Name, spec: record.Spec}, number: 1}
+					one.follow(w, record.ID)
+					if !o.showLogs {
+						one.logs = nil
+					}
+					attempts[i] = []attempt{one}
+				})
+			}
+			tests.Wait()
+		})
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for _, end := range endings {
-		s.explain(env.Stderr, end)
+	for i := range attempts {
+		s.explain(env.Stderr, &attempts[i][0], signal)
 	}
-	return endings, nil
+	return attempts, signal, nil
 }
 
 // takeOver takes the leases of the tests and reads them again. Those that another
@@ -267,28 +313,4 @@ func (f *connectionFlags) resolveStored(env Env, stored core.Connection, single 
 	}
 	connection.CACertificates = firstOf(connection.CACertificates, stored.CACertificates)
 	return connection, nil
-}
-
-// writeEndings writes the verdicts, as one document where the output is one.
-func writeEndings(out io.Writer, output outputFormat, endings []ending) error {
-	if output == outputJSON {
-		reports := make([]report, 0, len(endings))
-		for i := range endings {
-			code := endings[i].code()
-			r := newReport(&endings[i].record)
-			r.ExitCode = &code
-			reports = append(reports, r)
-		}
-		return writeJSON(out, reports)
-	}
-	if len(endings) == 0 {
-		_, err := fmt.Fprintln(out, "Nothing was resumed.")
-		return err
-	}
-	for _, end := range endings {
-		if err := writeEnding(out, output, end); err != nil {
-			return err
-		}
-	}
-	return nil
 }

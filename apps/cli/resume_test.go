@@ -53,7 +53,7 @@ func TestResumeAfterASecondSignal(t *testing.T) {
 			onStage(t, func(t *testing.T, s *stage) {
 				s.template("docker", good())
 				s.signalAt(row.at, syscall.SIGINT)
-				s.signalAt(row.at+time.Millisecond, syscall.SIGINT)
+				s.signalAt(row.at+600*time.Millisecond, syscall.SIGINT)
 				s.run(testActive()...).want(t, 4, "INTERRUPTED", "a second signal ended the run", "the workspace is left")
 				o := s.run("resume", "--output", "json")
 				o.want(t, 3, `"state": "deleted"`, "", "what was asked to stop has no verdict")
@@ -225,8 +225,8 @@ func TestResumeOfARecordWithoutDeployment(t *testing.T) {
 
 func TestResumeWithNothingToDo(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
-		s.run("resume").want(t, 0, "Nothing was resumed.", "", "no state file is no error")
-		s.run("resume", "--output", "json").want(t, 0, "[]\n", "", "a program wants an empty list")
+		s.run("resume").want(t, 0, "Nothing was resumed: there is no state file ", "", "no state file is no error, and no proof that nothing is left")
+		s.run("resume", "--output", "json").want(t, 0, "\"tests\": [],", "", "a program wants an empty list")
 		s.storedNothing(t, "there was nothing to store")
 		s.template("docker", world.BuildPlan{Run: time.Second, Outcome: world.Fails})
 		s.run(testActive("--keep-on-failure")...).want(t, 1, ": retained", "", "somebody wants to look at it")
@@ -316,4 +316,18 @@ func TestKilledRunsAreKnown(t *testing.T) {
 			t.Errorf("its deployment is %+v, error %v", plane, err)
 		}
 	})
+}
+
+func TestResumeStops(t *testing.T) {
+	for _, row := range stagesOf {
+		t.Run(row.name, func(t *testing.T) {
+			onStage(t, func(t *testing.T, s *stage) {
+				s.template("docker", good())
+				s.killAt = row.at
+				s.run(testActive()...)
+				s.run("resume", "--stop").want(t, 3, "STOPPED  coder.docker", "", "what was asked to stop has no verdict")
+				s.leavesNothing(t)
+			})
+		})
+	}
 }

@@ -3,9 +3,18 @@ package cli
 import (
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
+
+// Commands is the command tree for whoever documents it. Its commands do nothing.
+func Commands() *cobra.Command {
+	root := newRoot(Env{LookupEnv: func(string) (string, bool) { return "", false }}, new(int))
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd("completion")
+	return root
+}
 
 // newRoot makes the command tree. A command that succeeded leaves its exit code in
 // code.
@@ -27,12 +36,14 @@ succeeded, deletes the workspace, and tells the verdict by its exit code.`,
 		Args:          noArguments,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:          missingCommand,
 	}
 	root.AddCommand(
 		newRunCommand(env, code), newResumeCommand(env, code), newListCommand(env), newShowCommand(env), newForgetCommand(env),
-		newVersionCommand(), newDemoCommand(env, code),
+		newPushCommand(env, code), newPromoteCommand(env, code), newSweepCommand(env, code), newTesterCommand(env, code),
+		newDoctorCommand(env, code), newVersionCommand(), newDemoCommand(env, code),
 	)
+	completeFlags(root)
 	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	return root
 }
@@ -45,8 +56,35 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	case cmd.HasParent():
 		return usage("%q takes flags only, got the argument %q", cmd.CommandPath(), args[0])
 	default:
-		return usage("there is no command %q", args[0])
+		return unknownCommand(cmd, args[0])
 	}
+}
+
+// missingCommand shows the help of a command that only has others. That is a mistake, not
+// a test that passed: a pipeline can have an empty variable in the command's place.
+func missingCommand(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return unknownCommand(cmd, args[0])
+	}
+	cmd.SetOut(cmd.ErrOrStderr())
+	if err := cmd.Help(); err != nil {
+		return err
+	}
+	return usage("name a command of %q", cmd.CommandPath())
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	if similar := cmd.SuggestionsFor(name); len(similar) > 0 {
+		return usage("%q has no command %q: do you mean %s?", cmd.CommandPath(), name, strings.Join(similar, ", "))
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return usage("%q has no command %q: it has %s", cmd.CommandPath(), name, strings.Join(names, ", "))
 }
 
 // Version is what the linker was told; without it the module's version counts.
@@ -56,7 +94,9 @@ func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Say which version of assay this is",
-		Args:  noArguments,
+
+		Example: "  assay version",
+		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			version, revision, goVersion := "unknown", "", ""
 			if info, ok := debug.ReadBuildInfo(); ok {

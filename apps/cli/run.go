@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,23 +12,45 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/fx"
 
+	"github.com/assay-dev/assay/adapters/report"
 	"github.com/assay-dev/assay/core"
 )
 
 const runLong = `Make a throwaway workspace from a version of a template, wait until every agent is
-connected and ready, delete the workspace, and tell the verdict.
+connected and ready, delete the workspace, and tell the verdict. Several versions,
+several templates or a suite file run side by side.
 
 ` + connectionHelp + `
 
 The workspace belongs to the token's own user, or to --owner. That should be a tester:
 a plain member that is used for nothing else, because each build hands its owner's
-session token to the template's Terraform.
+session token to the template's Terraform ("assay tester create" makes one).
 
-The first SIGINT or SIGTERM has the workspace deleted and waits for that; a second one
-leaves at once. The progress goes to the standard error, the verdict to the standard
+A suite file lists tests; "expect" is for those that must fail:
+
+  name: nightly
+  defaults: {timeout: 10m}
+  tests:
+    - template: coder.docker
+      versions: [active, v2.1.0]
+      parameterSets:
+        eu: {region: eu}
+        us: {region: us}
+    - {name: bad image is refused, template: coder.docker, version: v2.1.0-broken, expect: BuildFailed}
+
+The first SIGINT or SIGTERM has the workspaces deleted and waits for that; a second one
+leaves at once. The progress goes to the standard error, the verdicts to the standard
 output.
 
-` + exitHelp
+` + runPushHelp + `
+
+` + pushTokenHelp + `
+
+` + exitHelp + `
+
+Of several tests the worst counts, in this order: 4, 130 or 143, 1, 3, 5, 2, 0. A test that
+ends as its suite expects counts as passed. A test that was repeated counts with its last
+attempt.`
 
 const runExample = `  # Test the active version of the template "docker" of the organization "coder".
   assay run --template coder.docker --version active
@@ -39,28 +58,43 @@ const runExample = `  # Test the active version of the template "docker" of the 
   # Test the version that a CI job has just pushed, with a parameter, as JSON.
   assay run --template coder.docker --version "$VERSION" --param region=eu --output json
 
+  # Test two templates at once, and try again once where the environment was at fault.
+  assay run --template coder.docker --template coder.kubernetes --version active \
+    --retry-inconclusive 1
+
+  # Run the tests of a suite, eight at a time.
+  assay run --suite suite.yaml --parallel 8
+
+  # Make a version of the folder "docker", test it, and make it active if it passes.
+  assay run --push docker --template coder.docker --promote
+
   # Test as a tester with a token of its own, and keep the workspace of a failure.
   assay run --url https://coder.example.com --token-file tester.token \
     --template coder.docker --version active --keep-on-failure`
 
 // runOptions are the flags of assay run.
 type runOptions struct {
-	connection     connectionFlags
-	owner          ownerFlags
-	spec           specFlags
-	state          string
-	output         outputFormat
-	keepOnFailure  bool
-	cleanupTimeout time.Duration
-	debug          bool
+	connection connectionFlags
+	owner      ownerFlags
+	spec       specFlags
+	// templates and versions are those of the flags; each pair is a test.
+	templates, versions []string
+	suite               string
+	batch               batchOptions
+	push                runPush
+	reports             reportFlags
+	state               string
+	output              runOutput
+	cleanupTimeout      time.Duration
+	debug               bool
 }
 
 func newRunCommand(env Env, code *int) *cobra.Command {
-	o := runOptions{output: outputText}
+	o := runOptions{output: runOutput(outputText)}
 	cmd := &cobra.Command{
-		Use:                   "run --template ORGANIZATION.NAME --version NAME|ID|active [flags]",
+		Use:                   "run {--template ORGANIZATION.NAME {--version NAME|ID|active | --push DIR} | --suite FILE} [flags]",
 		DisableFlagsInUseLine: true,
-		Short:                 "Test one version of a template",
+		Short:                 "Test versions of templates",
 		Long:                  runLong,
 		Example:               runExample,
 		Args:                  noArguments,
@@ -71,19 +105,42 @@ func newRunCommand(env Env, code *int) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	o.spec.register(flags)
+	flags.StringArrayVar(&o.templates, "template", nil, "template as `ORGANIZATION.NAME`; may be repeated: each version of each template is tested")
+	flags.StringArrayVar(&o.versions, "version", nil, "version of the template: its `NAME`, its ID, or \"active\"; may be repeated")
+	o.spec.registerRest(flags)
+	flags.StringVar(&o.suite, "suite", "", "`FILE` that describes the tests instead, in YAML; --version is for those that name none")
+	o.batch.register(flags)
+	o.push.register(flags)
 	o.connection.register(flags)
 	o.owner.register(flags)
-	flags.BoolVar(&o.keepOnFailure, "keep-on-failure", false, "keep the workspace of a test that failed")
 	registerCleanupTimeout(flags, &o.cleanupTimeout)
-	flags.VarP(&o.output, "output", "o", "form of the verdict")
+	flags.VarP(&o.output, "output", "o", "form of the verdicts on the standard output; ndjson writes each as soon as it is there")
+	o.reports.register(flags)
 	registerState(flags, &o.state)
 	flags.BoolVar(&o.debug, "debug", false, "log what happens inside, without the live view")
 	return cmd
 }
 
+func (o *batchOptions) register(flags *pflag.FlagSet) {
+	flags.IntVar(&o.parallel, "parallel", 4, "how many tests run at once, 1 to 100")
+	flags.BoolVar(&o.failFast, "fail-fast", false, "stop the other tests once one did not go as expected")
+	flags.IntVar(&o.retries, "retry-inconclusive", 0, "repeat an inconclusive test up to `N` times, as a new test, 0 to 10")
+	flags.BoolVar(&o.keep, "keep-on-failure", false, "keep the workspace of a test that failed")
+}
+
+func (o *batchOptions) check() error {
+	switch {
+	case o.parallel < 1 || o.parallel > 100:
+		return usage("--parallel: %d: must be 1 to 100", o.parallel)
+	case o.retries < 0 || o.retries > 10:
+		return usage("--retry-inconclusive: %d: must be 0 to 10", o.retries)
+	}
+	return nil
+}
+
 func registerCleanupTimeout(flags *pflag.FlagSet, timeout *time.Duration) {
-	flags.DurationVar(timeout, "cleanup-timeout", 10*time.Minute, "how long to wait for the workspace's end, then exit 4")
+	*timeout = 10 * time.Minute
+	flags.Var((*duration)(timeout), "cleanup-timeout", "how long to wait for the workspace's end, then exit 4")
 }
 
 func checkCleanupTimeout(timeout time.Duration) error {
@@ -95,15 +152,15 @@ func checkCleanupTimeout(timeout time.Duration) error {
 
 // run is the command after its flags were read.
 func (o *runOptions) run(ctx context.Context, env Env) (int, error) {
-	spec, err := o.spec.spec()
-	if err != nil {
+	test := testRun{batch: batch{batchOptions: o.batch}, cleanupTimeout: o.cleanupTimeout, output: o.output, debug: o.debug, artifacts: o.reports.artifacts}
+	var err error
+	if test.name, test.batch.plans, err = o.plans(); err != nil {
 		return 0, err
 	}
-	if err := checkCleanupTimeout(o.cleanupTimeout); err != nil {
+	if err := errors.Join(o.batch.check(), checkCleanupTimeout(o.cleanupTimeout)); err != nil {
 		return 0, err
 	}
-	state, err := statePath(env, o.state)
-	if err != nil {
+	if test.statePath, err = statePath(env, o.state); err != nil {
 		return 0, err
 	}
 	connection, err := o.connection.resolve(env)
@@ -114,84 +171,148 @@ func (o *runOptions) run(ctx context.Context, env Env) (int, error) {
 	if err != nil {
 		return 0, usage("%w", err)
 	}
+	if test.publication, err = o.push.prepare(ctx, env, &o.connection, test.batch.plans[0].spec.Template); err != nil {
+		return 0, err
+	}
+	if test.reports, err = o.reports.open(ctx); err != nil {
+		return 0, err
+	}
+	defer test.reports.discard()
 	owner, err := interruptible(ctx, env, func(ctx context.Context) (uuid.UUID, error) {
-		finder := ownerFinder{runner: runner, clock: env.Clock, patience: cmp.Or(spec.InputsTimeout(), spec.Timeout())}
+		finder := ownerFinder{runner: runner, clock: env.Clock, patience: patience(test.batch.plans)}
 		return finder.find(ctx, o.owner)
 	})
 	if err != nil {
 		return 0, err
 	}
-	record, err := o.record(env, spec)
-	if err != nil {
+	if test.plane, err = newPlane(connection, o.owner.policy(owner, o.batch.keep)); err != nil {
 		return 0, err
 	}
-	plane, err := newPlane(connection, o.owner.policy(owner, o.keepOnFailure))
-	if err != nil {
-		return 0, err
-	}
-	return runTest(ctx, env, newTest{
-		record: record, plane: plane, statePath: state, cleanupTimeout: o.cleanupTimeout, output: o.output, debug: o.debug,
-	})
+	return test.run(ctx, env)
 }
 
-func (o *runOptions) record(env Env, spec core.Spec) (core.Record, error) {
-	id, err := uuid.NewRandomFromReader(env.Random)
-	if err != nil {
-		return core.Record{}, failure(fmt.Errorf("make an ID: %w", err))
+// plans are the tests that are to be run, with the suite's name.
+func (o *runOptions) plans() (name string, plans []plan, err error) {
+	if err := o.push.check(o.templates, o.versions, o.suite); err != nil {
+		return "", nil, err
 	}
-	policy := core.DeletionPolicyDelete
-	if o.keepOnFailure {
-		// A pass deletes its workspace before it is final, so this keeps only the
-		// workspaces of failures.
-		policy = core.DeletionPolicyRetain
+	versions := o.versions
+	if o.push.dir != "" {
+		versions = []string{pushedVersion}
 	}
-	return core.Record{
-		ID: id, Generation: 1, CreatedAt: env.Clock.Now().UTC().Truncate(time.Millisecond),
-		Spec: spec, DeletionPolicy: string(policy),
-	}, nil
+	if o.suite == "" {
+		plans, err = plansOfFlags(o.templates, versions, o.spec)
+		return "", plans, err
+	}
+	if len(o.templates) > 0 || len(o.spec.params) > 0 || o.spec.preset != "" {
+		return "", nil, usage("--suite: the file names templates, parameters and presets: leave out --template, --param and --preset")
+	}
+	return plansOfSuite(o.suite, o.versions, o.spec)
+}
+
+// patience is how long the most patient test waits for an unavailable Coder.
+func patience(plans []plan) time.Duration {
+	var longest time.Duration
+	for _, p := range plans {
+		longest = max(longest, cmp.Or(p.spec.InputsTimeout(), p.spec.Timeout()))
+	}
+	return longest
 }
 
 // secretsOf lists what evidence must not show.
-func secretsOf(connection core.Connection, spec core.Spec) []string {
+func secretsOf(connection core.Connection, specs ...core.Spec) []string {
 	secrets := []string{connection.Token.Reveal()}
-	for _, parameter := range spec.Parameters {
-		secrets = append(secrets, parameter.Value)
+	for i := range specs {
+		for _, parameter := range specs[i].Parameters {
+			secrets = append(secrets, parameter.Value)
+		}
 	}
 	return secrets
 }
 
-// newTest is a test that is not stored yet, with what running it takes.
-type newTest struct {
-	record         core.Record
+// testRun is a batch of tests with what running and reporting it takes.
+type testRun struct {
+	batch          batch
+	name           string
 	plane          core.ControlPlane
 	statePath      string
 	cleanupTimeout time.Duration
-	output         outputFormat
+	output         runOutput
+	reports        reportFiles
+	artifacts      string
 	debug          bool
+	// publication is what is done to the template beside the test, nil for nothing.
+	publication *publication
+	// obeyAgain ends the part of the output in which GitHub's runner obeys nothing.
+	obeyAgain func()
 }
 
-// runTest runs one test on a graph of its own and tells its verdict.
-func runTest(ctx context.Context, env Env, test newTest) (int, error) {
-	test.record.Spec.ControlPlaneRef = test.plane.Ref
-	config := runConfig{
-		planes: controlPlanes{test.plane.Ref: test.plane}, statePath: test.statePath,
-		secrets: secretsOf(test.plane.Connection, test.record.Spec), debug: test.debug,
+// run pushes what is to be tested, runs the tests on a graph of their own, promotes, and
+// tells the verdicts.
+func (r *testRun) run(ctx context.Context, env Env) (int, error) {
+	var err error
+	if r.obeyAgain, err = obeyNothing(env); err != nil {
+		return 0, err
 	}
-	var end ending
+	defer r.obeyAgain()
+	startedAt := env.Clock.Now()
+	if r.publication != nil {
+		if code, err := r.publication.begin(ctx, env, &r.batch.plans[0].spec); err != nil {
+			run := r.publication.notTested(ctx, env, r.batch.plans[0], code, err)
+			if code, writing := r.write(env, &run, startedAt, nil); writing != nil {
+				return code, writing
+			}
+			return 0, &exitError{run.ExitCode, err}
+		}
+	}
+	specs := make([]core.Spec, 0, len(r.batch.plans))
+	for i := range r.batch.plans {
+		r.batch.plans[i].spec.ControlPlaneRef = r.plane.Ref
+		specs = append(specs, r.batch.plans[i].spec)
+	}
+	config := runConfig{
+		planes: controlPlanes{r.plane.Ref: r.plane}, statePath: r.statePath, debug: r.debug,
+		secrets: append(secretsOf(r.plane.Connection, specs...), r.publication.secrets()...), several: len(specs) > 1, plain: r.output == outputLines,
+	}
+	config.artifacts = newArtifacts(r.artifacts, config.secrets)
+	var lineError error
+	if r.output == outputLines {
+		r.batch.note = func(test report.Test) { lineError = cmp.Or(lineError, report.WriteLine(env.Stdout, test)) }
+	}
 	s, err := onGraph(ctx, env, config, func(s *session) error {
-		record, err := s.start(ctx, test.record, test.plane)
-		if err != nil {
+		if err := s.state.PutControlPlane(ctx, r.plane); err != nil {
 			return failure(fmt.Errorf("nothing was started: %w", err))
 		}
-		end = s.drive(ctx, []core.Record{record}, test.cleanupTimeout)[0]
+		r.batch.run(ctx, s, r.cleanupTimeout)
 		return nil
 	})
 	if err != nil {
 		return 0, err
 	}
-	code := end.code()
-	s.explain(env.Stderr, end)
-	return written(code, writeEnding(env.Stdout, test.output, end))
+	for _, attempts := range r.batch.attempts {
+		for i := range attempts {
+			s.explain(env.Stderr, &attempts[i], r.batch.signal)
+		}
+	}
+	keepArtifacts(ctx, env, config.artifacts, r.batch.attempts, r.batch.signal)
+	run := documentOf(r.batch.attempts, r.batch.signal)
+	if r.publication != nil {
+		r.publication.end(ctx, env, &run, r.batch.signal != nil)
+	}
+	return r.write(env, &run, startedAt, lineError)
+}
+
+// write tells how a run ended on the standard output and in the reports.
+func (r *testRun) write(env Env, run *report.Run, startedAt time.Time, lineError error) (int, error) {
+	run.Name, run.StartedAt, run.EndedAt = r.name, startedAt.UTC(), env.Clock.Now().UTC()
+	if r.output == outputLines && run.Promotion != nil {
+		// The lines are the tests'.
+		fmt.Fprintln(env.Stderr, promotionLine(*run.Promotion))
+	}
+	r.obeyAgain()
+	tellGitHub(env, run)
+	code, err := written(run.ExitCode, cmp.Or(lineError, writeRun(env.Stdout, r.output, run)))
+	return r.reports.write(env, run, code, err)
 }
 
 // onGraph starts a graph, calls f with its session and stops the graph.
@@ -209,58 +330,7 @@ func onGraph(ctx context.Context, env Env, config runConfig, f func(*session) er
 	return s, err
 }
 
-func writeEnding(out io.Writer, output outputFormat, end ending) error {
-	code := end.code()
-	if output == outputJSON {
-		r := newReport(&end.record)
-		r.ExitCode = &code
-		return writeJSON(out, r)
-	}
-	return writeVerdict(out, &end.record, end.signal, code)
-}
-
-// written is the exit code of a run whose verdict was written with err. A reader that
-// left, as head does, has what it wanted. Otherwise nobody can take the silence for a
-// pass.
-func written(code int, err error) (int, error) {
-	if err == nil || errors.Is(err, syscall.EPIPE) {
-		return code, nil
-	}
-	return 0, &exitError{worstExit(code, exitInconclusive), fmt.Errorf("the verdict could not be written: %w", err)}
-}
-
 // graph is what a run is wired of.
 func graph(env Env, config runConfig) fx.Option {
 	return fx.Options(fx.Supply(env, config), Module, fx.NopLogger)
-}
-
-// interruptible calls f and has a signal end it. Nothing must have been stored yet.
-func interruptible[T any](ctx context.Context, env Env, f func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		value, err := f(ctx)
-		done <- result{value, err}
-	}()
-	select {
-	case r := <-done:
-		return r.value, r.err
-	case signal := <-env.Signals:
-		cancel()
-		<-done
-		var zero T
-		return zero, &exitError{interruptedCode(signal), errors.New("interrupted before anything was started")}
-	}
-}
-
-func interruptedCode(signal os.Signal) int {
-	if signal == syscall.SIGTERM {
-		return exitTerminated
-	}
-	return exitInterrupted
 }

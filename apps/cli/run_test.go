@@ -302,7 +302,7 @@ func TestLiveView(t *testing.T) {
 				s.env[row.variable] = row.value
 				o := s.run(testActive()...)
 				o.want(t, 0, "PASSED", "", row.why)
-				if live := strings.Contains(o.stderr, "\x1b[2K"); live != row.live {
+				if live := strings.Contains(o.stderr, "\x1b[K"); live != row.live {
 					t.Errorf("redrawn: %v, want %v: %s", live, row.live, row.why)
 				}
 				if colored := strings.Contains(o.stderr, "\x1b[32m"); colored != row.colored {
@@ -339,5 +339,29 @@ func TestListAndShow(t *testing.T) {
 		}
 		s.run("show", "abc").want(t, 2, "", `no test with the ID "abc"`, "a wrong ID")
 		s.run("show").want(t, 2, "", "takes the ID of one test", "no ID")
+	})
+}
+
+// TestLastLineOfTheLog watches a build whose log grows, at a terminal.
+func TestLastLineOfTheLog(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.template("docker", world.BuildPlan{Run: 20 * time.Second, Log: "pulling the image of region-eu-secret", Agents: good().Agents},
+			func(v *world.VersionSpec) { v.Parameters = []world.ParameterSpec{{Name: "region", Default: "us"}} })
+		s.width = 120
+		o := s.run(testActive("--param", "region=region-eu-secret")...)
+		o.want(t, 0, "PASSED", "build ", "it passes")
+		if !strings.Contains(o.stderr, "Starting start...") && !strings.Contains(o.stderr, "pulling the image of ***") {
+			t.Errorf("no line of the log is shown:\n%q", o.stderr)
+		}
+		if strings.Contains(o.stderr, "region-eu-secret") {
+			t.Error("a parameter's value is shown")
+		}
+		s.forgetState(t)
+		s.width = 0
+		asked := s.Requests()["read build log"]
+		s.run(testActive()...).want(t, 0, "PASSED", "", "the same without a terminal")
+		if again := s.Requests()["read build log"]; again != asked {
+			t.Errorf("the log was read %d times for nobody", again-asked)
+		}
 	})
 }

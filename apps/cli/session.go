@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
-	"time"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -61,126 +60,14 @@ func (e *ending) code() int {
 	return code
 }
 
-// start stores the test with the deployment that it runs against. An error means that
-// no test was stored.
-func (s *session) start(ctx context.Context, record core.Record, plane core.ControlPlane) (core.Record, error) {
-	if err := s.state.PutControlPlane(ctx, plane); err != nil {
-		return core.Record{}, err
-	}
+// start stores the test, whose deployment is stored. An error means that no test was
+// stored.
+func (s *session) start(ctx context.Context, record core.Record) (core.Record, error) {
 	// Taken first: no other process can come between.
 	if _, err := s.keeper.Take(ctx, record.ID); err != nil {
 		return core.Record{}, err
 	}
 	return s.state.Create(ctx, record)
-}
-
-// drive runs stored tests, whose leases are taken, until nothing is left to do for
-// them, only a person can move them, their cleanup takes too long, or a second signal
-// comes. The endings are in the order of the records.
-func (s *session) drive(ctx context.Context, records []core.Record, cleanupTimeout time.Duration) []ending {
-	var (
-		endings  = make([]ending, len(records))
-		stopped  = make(chan struct{})
-		leaving  = make(chan struct{})
-		allEnded = make(chan struct{})
-		tests    sync.WaitGroup
-	)
-	for i := range records {
-		s.tracker.start(records[i])
-		s.driver.Add(records[i].ID)
-		tests.Go(func() { endings[i] = s.follow(ctx, records[i].ID, stopped, leaving, cleanupTimeout) })
-	}
-	go func() { tests.Wait(); close(allEnded) }()
-
-	var first os.Signal
-	for {
-		select {
-		case <-allEnded:
-			for i := range endings {
-				endings[i].signal = first
-			}
-			return endings
-		case signal := <-s.env.Signals:
-			switch {
-			case first == nil:
-				first = signal
-				s.stop(ctx, records, cleanupTimeout)
-				close(stopped)
-			default:
-				// The wish to stop is stored, so no create can be announced after the last
-				// read of the records.
-				close(leaving)
-				<-allEnded
-				s.abandon()
-				for i := range endings {
-					endings[i].signal = first
-				}
-				return endings
-			}
-		}
-	}
-}
-
-// follow waits for the end of one test. The cleanup's time begins with the verdict, or
-// when the tests are stopped.
-func (s *session) follow(ctx context.Context, id uuid.UUID, stopped, leaving <-chan struct{}, cleanupTimeout time.Duration) ending {
-	waiting, stopWaiting := context.WithCancel(ctx)
-	defer stopWaiting()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := s.driver.Wait(waiting, id)
-		ended <- err
-	}()
-	tooLong := make(chan struct{})
-	var timer ports.Timer
-	startTimer := func() {
-		if timer == nil {
-			timer = s.env.Clock.AfterFunc(cleanupTimeout, func() { close(tooLong) })
-		}
-	}
-	defer func() {
-		if timer != nil {
-			timer.Stop()
-		}
-	}()
-	verdict := s.tracker.verdict(id)
-	for {
-		select {
-		case err := <-ended:
-			return ending{record: s.lastRecord(context.WithoutCancel(ctx), id), err: err}
-		case <-stopped:
-			stopped = nil
-			startTimer()
-		case <-verdict:
-			verdict = nil
-			startTimer()
-		case <-tooLong:
-			return ending{record: s.lastRecord(ctx, id), gaveUp: true}
-		case <-leaving:
-			return ending{record: s.lastRecord(ctx, id), abandoned: true}
-		}
-	}
-}
-
-// stop stores the wish that the tests stop, and has them step at once.
-func (s *session) stop(ctx context.Context, records []core.Record, cleanupTimeout time.Duration) {
-	fmt.Fprintf(s.progress, "stopping: the workspace is deleted, which may take up to %v; a second signal leaves at once\n", cleanupTimeout)
-	for i := range records {
-		id := records[i].ID
-		// A workspace is kept for a failure that somebody wants to look at. Without a
-		// verdict there is none.
-		if record, err := s.state.Load(ctx, id, ports.Live); err == nil && !record.Status.Phase.Final() {
-			err := s.state.SetDeletionPolicy(ctx, id, string(core.DeletionPolicyDelete))
-			if err != nil && !errors.Is(err, ports.ErrNotFound) {
-				fmt.Fprintf(s.progress, "the workspace may be kept: %v\n", err)
-			}
-		}
-		err := s.state.RequestDeletion(ctx, id)
-		if err != nil && !errors.Is(err, ports.ErrNotFound) {
-			fmt.Fprintf(s.progress, "the wish to stop could not be stored, the test goes on: %v\n", err)
-		}
-		s.driver.Add(id)
-	}
 }
 
 // lastRecord is the record as it is stored, or as it was stored last when it is
@@ -195,19 +82,38 @@ func (s *session) lastRecord(ctx context.Context, id uuid.UUID) core.Record {
 
 // explain tells a person, after the progress has ended, what the exit code alone does
 // not.
-func (s *session) explain(out io.Writer, end ending) {
+func (s *session) explain(out io.Writer, a *attempt, signal os.Signal) {
+	if a.notBegun != nil {
+		if !errors.Is(a.notBegun, errStopping) {
+			fmt.Fprintf(out, "assay: %snothing was started: %v\n", a.title(), a.notBegun)
+		}
+		return
+	}
+	end := a.ending
+	end.signal = signal
 	if end.record.Status.Phase == core.PhaseFailed {
-		s.evidence.Write(out, end.record.ID)
+		if name := a.title(); name != "" && len(a.logs) > 0 {
+			fmt.Fprintf(out, "\n=== %s===\n", strings.Replace(name, ": ", " ", 1))
+		}
+		terminal.WriteExcerpts(out, a.logs)
 	}
 	if end.record.Status.LastWaitReason == core.ReasonOwnerNotEligible {
 		fmt.Fprintln(out, waysOut)
 	}
 	if end.err != nil {
-		fmt.Fprintf(out, "assay: the test could not be followed to its end: %v\n", end.err)
+		fmt.Fprintf(out, "assay: %sthe test could not be followed to its end: %v\n", a.title(), end.err)
 	}
 	if end.code() == exitLeakRisk {
 		writeLeakRisk(out, end)
 	}
+}
+
+// title begins a line about one test of several.
+func (a *attempt) title() string {
+	if a.plan.name == "" {
+		return ""
+	}
+	return core.PrintableLine(a.plan.name) + ": "
 }
 
 // writeLeakRisk says what can still exist, why, and what to do.

@@ -20,13 +20,42 @@ type specFlags struct {
 }
 
 func (f *specFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.template, "template", "", "template as `ORGANIZATION.NAME`")
-	flags.StringVar(&f.version, "version", "", "version of the template: its `NAME`, its ID, or \"active\"")
+	flags.Var((*once)(&f.template), "template", "template as `ORGANIZATION.NAME`")
+	flags.Var((*once)(&f.version), "version", "version of the template: its `NAME`, its ID, or \"active\"")
+	f.registerRest(flags)
+}
+
+// registerRest registers the flags that do not name what is tested.
+func (f *specFlags) registerRest(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.params, "param", nil, "parameter of the workspace as `NAME=VALUE`; may be repeated. Stored in plain text: no secrets")
 	flags.StringVar(&f.preset, "preset", "", "`NAME` of a preset of the version; --param wins over it")
 	f.timeout, f.inputsTimeout = core.DefaultTimeoutSeconds*time.Second, 30*time.Second
 	flags.Var((*duration)(&f.timeout), "timeout", "bound of the run up to its verdict, 1m to 2h")
 	flags.Var((*duration)(&f.inputsTimeout), "inputs-timeout", "bound of the waits before the workspace is created; 0 for none")
+}
+
+// once is the value of a flag that counts once and is not empty: an empty variable in its
+// place is a mistake that must not mean the default.
+type once string
+
+var _ pflag.Value = (*once)(nil)
+
+// String implements pflag.Value.
+func (o *once) String() string { return string(*o) }
+
+// Type implements pflag.Value.
+func (*once) Type() string { return "string" }
+
+// Set implements pflag.Value.
+func (o *once) Set(value string) error {
+	switch {
+	case value == "":
+		return errors.New("is empty: give a value or leave the flag out")
+	case *o != "":
+		return errors.New("may be given once")
+	}
+	*o = once(value)
+	return nil
 }
 
 // duration is the value of a flag that takes a time.Duration. Unlike pflag's own, it

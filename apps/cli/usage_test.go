@@ -17,7 +17,7 @@ func TestUsageErrors(t *testing.T) {
 		stderr string
 		why    string
 	}{
-		{[]string{"rum"}, `there is no command "rum"`, "a typo"},
+		{[]string{"rum"}, `"assay" has no command "rum": do you mean run?`, "a typo"},
 		{[]string{"run"}, "--template is missing", "nothing is asked for"},
 		{[]string{"run", "--template", "coder.docker"}, "--version is missing", "no default may choose a version"},
 		{testActive("extra"), `takes flags only, got the argument "extra"`, "an argument without its flag"},
@@ -28,7 +28,7 @@ func TestUsageErrors(t *testing.T) {
 		{testActive("--timeout", "90500ms"), "--timeout: 1m30.5s: must be whole seconds", "records count seconds"},
 		{testActive("--inputs-timeout", "20m"), `--inputs-timeout: "20m0s": must be 1 second to --timeout`, "it bounds a part of the run"},
 		{testActive("--cleanup-timeout", "0"), "--cleanup-timeout: 0s: must be more than 0", "a cleanup takes time"},
-		{testActive("--output", "yaml"), "must be text or json", "no such form"},
+		{testActive("--output", "yaml"), "must be text, json or ndjson", "no such form"},
 		{testActive("--param", "secret-without-name"), "--param: number 1 of 1: must be NAME=VALUE", "the value is not shown"},
 		{testActive("--param", "a=1", "--param", "a=2"), `--param: "a": is given twice`, "names are unique"},
 		{testActive("--template", "docker"), `--template: "docker": must be "<organization>.<template>"`, "the organization is part of the name"},
@@ -66,7 +66,9 @@ func TestEveryBrokenRuleIsTold(t *testing.T) {
 
 func TestHelpTeaches(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
-		s.run().want(t, 0, "assay run --template coder.docker --version active", "", "no arguments is a question")
+		s.run().want(t, 2, "", "assay run --template coder.docker --version active", "no arguments is a question, and no test that passed")
+		s.run("frobnicate").want(t, 2, "", `"assay" has no command "frobnicate": it has completion, demo, doctor,`, "nothing is similar")
+		s.run("tester", "creat").want(t, 2, "", `"assay tester" has no command "creat": do you mean create?`, "a typo")
 		help := s.run("run", "--help")
 		for _, want := range []string{"Exit codes:", "130  interrupted", "Examples:", "CODER_SESSION_TOKEN", "--cleanup-timeout"} {
 			help.want(t, 0, want, "", "the help tells it")

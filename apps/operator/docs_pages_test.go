@@ -30,7 +30,10 @@ var documented = []string{
 }
 
 // otherTopics are pages that are not about the operator.
-var otherTopics = []string{"how-to/run-a-test.md", "how-to/test-bed.md"}
+var otherTopics = []string{
+	"how-to/check-a-set-up.md", "how-to/deploy-the-server.md", "how-to/http-server.md", "how-to/make-a-tester.md", "how-to/pipelines.md", "how-to/push-test-promote.md", "how-to/reports.md",
+	"how-to/run-a-test.md", "how-to/run-many-tests.md", "how-to/sweep.md", "how-to/test-bed.md",
+}
 
 const docs = "../../docs"
 

@@ -153,7 +153,9 @@ func TestRestartWithFiftyRunningTests(t *testing.T) {
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"agentless": testbed.NoAgent()})
 	s.controlPlane()
 	first := s.operate()
-	const many = 50
+	// A hundred builds take what they take: neither the tests' own deadlines nor the waits
+	// here are about the machine's speed.
+	const many, within, every = 50, 25 * time.Minute, 3 * time.Second
 	var manifest strings.Builder
 	for range many {
 		manifest.WriteString(strings.NewReplacer("$NAME", testbed.UniqueName("many"), "$TEMPLATE", s.templates["agentless"]).Replace(`
@@ -161,19 +163,19 @@ func TestRestartWithFiftyRunningTests(t *testing.T) {
 apiVersion: coder.com/v1alpha1
 kind: CoderTemplateTest
 metadata: {name: $NAME}
-spec: {controlPlaneRef: {name: coder}, template: $TEMPLATE, version: {active: true}}
+spec: {controlPlaneRef: {name: coder}, template: $TEMPLATE, version: {active: true}, timeoutSeconds: 7200}
 `))
 	}
 	s.mustApply(manifest.String())
 	count := func(jsonpath, word string) int {
 		return strings.Count(s.kubectl("--namespace", s.namespace, "get", "ctt", "-o", "jsonpath="+jsonpath), word)
 	}
-	s.until("some tests are through and the others under way", func() bool {
+	s.until(within, every, "some tests are through and the others under way", func() bool {
 		return count("{.items[*].status.reason}", "NoAgents") >= 5 && count("{.items[*].status.phase}", "Running") >= 5
 	})
 	first.kill(t)
 	second := s.operate()
-	s.until("all workspaces are gone", func() bool {
+	s.until(within, every, "all workspaces are gone", func() bool {
 		return count(`{.items[*].status.conditions[?(@.type=="WorkspaceDeleted")].reason}`, "Deleted") == many
 	})
 	if got := count("{.items[*].status.reason}", "NoAgents"); got != many {

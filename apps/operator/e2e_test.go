@@ -334,19 +334,19 @@ func (o *operator) kill(t *testing.T) {
 // leads waits until an operator holds the stage's lease.
 func (s *stage) leads() {
 	s.t.Helper()
-	s.until("an operator leads", func() bool {
+	s.until(2*patience, 500*time.Millisecond, "an operator leads", func() bool {
 		return s.kubectl("--namespace", s.namespace, "get", "leases", "-o", "jsonpath={.items[*].spec.holderIdentity}") != ""
 	})
 }
 
 // until polls for a condition.
-func (s *stage) until(what string, met func() bool) {
+func (s *stage) until(within, every time.Duration, what string, met func() bool) {
 	s.t.Helper()
-	for limit := time.After(2 * patience); !met(); {
+	for limit := time.After(within); !met(); {
 		select {
 		case <-limit:
 			s.t.Fatalf("it never is so that %s", what)
-		case <-time.After(500 * time.Millisecond):
+		case <-time.After(every):
 		}
 	}
 }

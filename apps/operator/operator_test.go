@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -266,4 +268,26 @@ func TestStepInHandOutlivesTheOperator(t *testing.T) {
 			t.Error("without a grace a step goes on")
 		}
 	})
+}
+
+// TestTheClientLimitsNothing guards against a limit that client-go sets where none is set.
+func TestTheClientLimitsNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	const kubeconfig = `
+apiVersion: v1
+kind: Config
+current-context: one
+contexts: [{name: one, context: {cluster: one}}]
+clusters: [{name: one, cluster: {server: "https://kubernetes.example.com"}}]
+`
+	if err := os.WriteFile(path, []byte(kubeconfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config, err := loadConfig(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.Host != "https://kubernetes.example.com" || config.QPS >= 0 {
+		t.Errorf("host %q with %v requests a second", config.Host, config.QPS)
+	}
 }

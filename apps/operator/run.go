@@ -43,8 +43,19 @@ func SystemEnv(args []string) Env {
 	}
 }
 
-// loadConfig reads the given kubeconfig, else what a pod is given, else KUBECONFIG.
+// loadConfig reads the given kubeconfig, else what a pod is given, else KUBECONFIG. How
+// much is too much the API server says, by its priority and fairness: the client's own
+// limit of 5 requests a second would hold up fifty tests for minutes.
 func loadConfig(kubeconfig string) (*rest.Config, error) {
+	config, err := readConfig(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	return config, nil
+}
+
+func readConfig(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig == "" {
 		if config, err := rest.InClusterConfig(); err == nil {
 			return config, nil

@@ -42,6 +42,9 @@ type Config struct {
 	Logger *slog.Logger
 	// Workers bounds how many steps run at once; 0 means DefaultWorkers.
 	Workers int
+	// Left, if not nil, is called with each test that leaves the driver, because it is done
+	// or because another process runs it, and not with those that Stop leaves behind.
+	Left func(id uuid.UUID)
 }
 
 // Driver steps tests until they are done. Make it with New, start it with Run.
@@ -51,6 +54,7 @@ type Driver struct {
 	clock   ports.Clock
 	log     *slog.Logger
 	workers int
+	left    func(id uuid.UUID)
 
 	// streams counts the goroutines that follow a workspace.
 	streams sync.WaitGroup
@@ -78,7 +82,10 @@ func New(config Config) (*Driver, error) {
 	}
 	d := &Driver{
 		engine: config.Engine, records: config.Records, clock: config.Clock,
-		log: config.Logger, workers: config.Workers, tests: map[uuid.UUID]*test{},
+		log: config.Logger, workers: config.Workers, left: config.Left, tests: map[uuid.UUID]*test{},
+	}
+	if d.left == nil {
+		d.left = func(uuid.UUID) {}
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
@@ -166,12 +173,14 @@ type Result struct {
 	AtRest bool
 	// Gone: the record is stored no longer.
 	Gone bool
+	// Lost: another process runs the test, and this driver stopped.
+	Lost bool
 }
 
 // ErrNotDriven is the error of Wait for an unfinished test that was not added.
 var ErrNotDriven = errors.New("the test is not driven here")
 
-// Wait blocks until the test is done or at rest, or ctx is done. A test that left the
+// Wait blocks until the test is done, at rest or lost, or ctx is done. A test that left the
 // driver earlier is judged by its record.
 func (d *Driver) Wait(ctx context.Context, id uuid.UUID) (Result, error) {
 	d.mu.Lock()

@@ -14,6 +14,7 @@ import (
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/core/driver"
 	"github.com/assay-dev/assay/core/lifecycle"
+	"github.com/assay-dev/assay/ports"
 )
 
 func TestStepsAtOnceAndThenWhenTheStepSays(t *testing.T) {
@@ -203,6 +204,46 @@ func TestFailedStepsBackOff(t *testing.T) {
 		wantSteps(t, f.advance(time.Hour), 1, "it fails anew")
 		wantSteps(t, f.advance(time.Second), 1, "and the pause is short again")
 	})
+}
+
+func TestATestThatAnotherProcessRunsIsLeft(t *testing.T) {
+	var left []uuid.UUID
+	inBubble(t, driver.Config{Left: func(id uuid.UUID) { left = append(left, id) }}, func(t *testing.T, f *fixture) {
+		id := f.add(func(context.Context, uuid.UUID, *core.Workspace) (lifecycle.Next, error) {
+			return lifecycle.Next{}, fmt.Errorf("save test: %w", ports.ErrLeased)
+		})
+		waiting := make(chan driver.Result, 1)
+		go func() {
+			result, err := f.Wait(t.Context(), id)
+			if err != nil && !errors.Is(err, driver.ErrNotDriven) {
+				t.Errorf("wait: %v", err)
+			}
+			waiting <- result
+		}()
+		wantSteps(t, f.settle(), 1, "the step that is refused")
+		wantSteps(t, f.advance(time.Hour), 0, "nothing that it would store is taken any more")
+		<-waiting
+		if len(left) != 1 || left[0] != id {
+			t.Errorf("%v left, want the test", left)
+		}
+	})
+}
+
+func TestOnlyTestsThatEndLeave(t *testing.T) {
+	var left []uuid.UUID
+	inBubble(t, driver.Config{Left: func(id uuid.UUID) { left = append(left, id) }}, func(t *testing.T, f *fixture) {
+		f.add(wait(time.Hour))
+		done := f.add(func(context.Context, uuid.UUID, *core.Workspace) (lifecycle.Next, error) {
+			return lifecycle.Next{Done: true}, nil
+		})
+		f.settle()
+		if len(left) != 1 || left[0] != done {
+			t.Errorf("%v left, want the test that is done", left)
+		}
+	})
+	if len(left) != 1 {
+		t.Errorf("%d left, want none of those that the end of the driver leaves behind", len(left))
+	}
 }
 
 func TestBackoffIsBrokenByPeopleNotByStreams(t *testing.T) {

@@ -27,7 +27,7 @@ const (
 
 // Keeper holds the leases of the tests that this process drives. Leases spare work,
 // they are no lock: a process that was suspended can come back after another one took
-// its tests over, and that is safe (lifecycle section 3).
+// its tests over, and that is safe (lifecycle section 3), also where the store lets it go on.
 type Keeper struct {
 	leases ports.Leases
 	clock  ports.Clock
@@ -124,9 +124,23 @@ func (k *Keeper) renew(ctx context.Context) {
 	}
 	for test := range k.held {
 		if !slices.Contains(renewed, test) {
-			k.log.Warn("another process took a test over while this one did not renew its lease; both go on, which is safe", "test", test)
+			k.log.Warn("another process took a test over while this one did not renew its lease, and runs it now", "test", test)
 			delete(k.held, test)
 		}
+	}
+}
+
+// Release gives back the lease of a test that this process drives no more. One that it
+// does not hold is no error; one that cannot be given back ends by itself.
+func (k *Keeper) Release(ctx context.Context, test uuid.UUID) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.held[test] {
+		return
+	}
+	delete(k.held, test)
+	if err := k.leases.ReleaseLeases(ctx, k.holder, test); err != nil {
+		k.log.Warn("the lease of a test could not be released; it ends by itself", "test", test, "error", err, "after", fmt.Sprint(LeaseTime))
 	}
 }
 

@@ -251,6 +251,33 @@ func TestKeeperTellsOfTrouble(t *testing.T) {
 	}
 }
 
+func TestRelease(t *testing.T) {
+	withLeases(t, func(t *testing.T, s *leaseStage) {
+		one, end := s.process("one")
+		defer end()
+		test, others := uuid.New(), uuid.New()
+		s.killed(others)
+		if _, err := one.Take(t.Context(), test); err != nil {
+			t.Fatal(err)
+		}
+		one.Release(t.Context(), test)
+		one.Release(t.Context(), test)
+		one.Release(t.Context(), uuid.New())
+		s.advance(driver.RenewInterval)
+		if got := s.holder(test); got != "" {
+			t.Errorf("the lease is %q's, want nobody's: it is given back, and not renewed", got)
+		}
+		s.leases.fail(errors.New("the disk is full"))
+		if _, err := one.Take(t.Context(), test); err != nil {
+			t.Fatal(err)
+		}
+		one.Release(t.Context(), test)
+		if got := s.log.String(); !strings.Contains(got, "it ends by itself") {
+			t.Errorf("the log is %q, want it to tell of the lease that stays", got)
+		}
+	})
+}
+
 func TestNewKeeperNeedsItsParts(t *testing.T) {
 	virtual := clock.New(time.Time{})
 	for _, row := range []struct {

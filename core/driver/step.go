@@ -86,7 +86,22 @@ func (d *Driver) take(ctx context.Context, turn turn) {
 	}
 	next, err := d.engine.Step(ctx, t.id, turn.seen)
 	after, loadErr := d.records.Load(ctx, t.id, ports.Live)
+	if d.ended(ctx, turn, outcome{next, err, after, loadErr}) {
+		d.left(t.id)
+	}
+}
 
+// outcome is what came of a step, and the record after it.
+type outcome struct {
+	next    lifecycle.Next
+	err     error
+	after   core.Record
+	loadErr error
+}
+
+// ended plans what comes after a step, and reports whether the test leaves.
+func (d *Driver) ended(ctx context.Context, turn turn, o outcome) (leaves bool) {
+	t, next, err, after, loadErr := turn.test, o.next, o.err, o.after, o.loadErr
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t.running = false
@@ -96,17 +111,23 @@ func (d *Driver) take(ctx context.Context, turn turn) {
 		t.known = turn.known
 	}
 	switch {
+	case errors.Is(err, ports.ErrLeased):
+		// Nothing that this process would store is taken any more.
+		d.log.Warn("another process runs the test; it goes on there", "test", t.id, "error", err)
+		d.finish(t, Result{Record: t.known, Lost: true})
+		return true
 	case err != nil:
 		d.failed(ctx, t, err)
 	case next.Done:
-		d.finish(t, errors.Is(loadErr, ports.ErrNotFound))
-		return
+		d.finish(t, Result{Record: t.known, Done: true, Gone: errors.Is(loadErr, ports.ErrNotFound)})
+		return true
 	default:
 		// A record that is gone takes one more step, which says so.
 		gone := errors.Is(loadErr, ports.ErrNotFound)
 		d.goOn(t, next, gone || loadErr == nil && wishedMeanwhile(turn.known, after))
 	}
 	d.enqueue(t)
+	return false
 }
 
 // pass ends a turn without a step.
@@ -165,9 +186,9 @@ func (d *Driver) goOn(t *test, next lifecycle.Next, again bool) {
 }
 
 // finish lets a test go. Driver.mu is held.
-func (d *Driver) finish(t *test, gone bool) {
+func (d *Driver) finish(t *test, result Result) {
 	t.stopTimer()
 	d.unfollow(t)
 	delete(d.tests, t.id)
-	t.tell(Result{Record: t.known, Done: true, Gone: gone})
+	t.tell(result)
 }

@@ -73,7 +73,9 @@ func (r *stepRun) stored(before, after core.Record) {
 	r.in.Record = after
 	r.lastRead = Read{}
 	if r.config.Sink != nil {
-		r.config.Sink.Transition(core.StoredTransition{At: r.config.Clock.Now(), Before: before, After: after})
+		r.config.Sink.Transition(core.StoredTransition{
+			At: r.config.Clock.Now(), Before: before, After: after, CoderVersion: r.in.Seen.Deployment.Value.Version,
+		})
 	}
 }
 
@@ -131,7 +133,10 @@ func (r *stepRun) collectEvidence(ctx context.Context, runner ports.CodeRunner) 
 	timer := r.config.Clock.AfterFunc(r.config.Options.EvidenceTimeout, cancel)
 	defer timer.Stop()
 
-	evidence := core.Evidence{TestID: record.ID, Workspace: r.in.Seen.Workspaces[record.Status.WorkspaceID].Value}
+	evidence := core.Evidence{
+		TestID: record.ID, Record: *record, CoderVersion: r.in.Seen.Deployment.Value.Version,
+		Workspace: r.in.Seen.Workspaces[record.Status.WorkspaceID].Value,
+	}
 	limit := r.config.Options.EvidenceLogBytes
 	if log, err := runner.BuildLog(ctx, record.Status.StartBuildID, limit); err != nil {
 		r.config.Logger.WarnContext(ctx, "evidence: build log not read", "test", record.ID, "error", err)

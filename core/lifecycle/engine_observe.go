@@ -128,17 +128,10 @@ func (r *stepRun) readIdentity(ctx context.Context, runner ports.CodeRunner, kin
 
 // version reads the pinned version, or has the spec's selector resolved.
 func (r *stepRun) version(ctx context.Context, runner ports.CodeRunner, pinned uuid.UUID) (core.TemplateVersion, error) {
-	template, selector := &r.in.Seen.Template.Value, r.in.Record.Spec.Version
-	switch {
-	case pinned != uuid.Nil:
+	if pinned != uuid.Nil {
 		return runner.Version(ctx, pinned)
-	case selector.Active:
-		return runner.Version(ctx, template.ActiveVersionID)
-	case selector.ID != "":
-		return runner.Version(ctx, r.in.Record.Spec.VersionID())
-	default:
-		return runner.VersionByName(ctx, template.ID, selector.Name)
 	}
+	return SelectVersion(ctx, runner, r.in.Record.Spec.Version, r.in.Seen.Template.Value)
 }
 
 func (r *stepRun) drawAttemptID() error {

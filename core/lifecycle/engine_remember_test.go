@@ -35,6 +35,14 @@ func TestEvidence(t *testing.T) {
 		if all := kept.All(); len(all) != 1 || len(all[0].Logs) != 2 || all[0].TestID != testID || len(all[0].Workspace.Latest.Agents) != 1 {
 			t.Errorf("evidence %+v", all)
 		}
+		if e := kept.All()[0]; e.Record.ID != testID || e.Record.Status.Reason != core.ReasonBuildFailed || e.CoderVersion != coderVersion {
+			t.Errorf("the evidence is of %+v on Coder %q", e.Record, e.CoderVersion)
+		}
+		for _, stored := range r.sink.All() {
+			if stored.CoderVersion != coderVersion {
+				t.Errorf("a transition on Coder %q", stored.CoderVersion)
+			}
+		}
 		if _, pending := r.clock.NextTimer(); pending {
 			t.Error("a timer is left behind")
 		}

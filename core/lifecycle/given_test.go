@@ -31,6 +31,7 @@ var (
 
 const (
 	deploymentID = "d1"
+	coderVersion = "v2.36.1"
 	// What no message may ever repeat.
 	secretValue = "s3cr3t-value"
 	secretAgent = "agent-s3cr3t"
@@ -84,7 +85,7 @@ func see(in *Input) {
 		Policy:     core.Policy{OwnerUserID: ownerID.String()},
 		Connection: core.Connection{URL: "https://coder.example.com", Token: core.NewSecret("t0ken")},
 	})
-	in.Seen.Deployment = done(core.Deployment{ID: deploymentID, Version: "v2.36.1", ServerTime: in.Now})
+	in.Seen.Deployment = done(core.Deployment{ID: deploymentID, Version: coderVersion, ServerTime: in.Now})
 	in.Seen.Operator = done(core.User{ID: operatorID, Username: "operator", Status: "active"})
 }
 

@@ -1,8 +1,6 @@
 package lifecycle
 
 import (
-	"strings"
-
 	"github.com/google/uuid"
 
 	"github.com/assay-dev/assay/core"
@@ -34,11 +32,9 @@ func checkOrganization(s *step) *Decision {
 		return s.broken(assertionFailed("the stored spec is invalid: %v", err))
 	}
 	owner := &s.Seen.Owner.Value
-	for _, m := range owner.Memberships {
-		if strings.EqualFold(m.OrganizationName, ref.Organization) {
-			s.status().OrganizationID = m.OrganizationID
-			return nil
-		}
+	if m, ok := MembershipIn(owner, ref.Organization); ok {
+		s.status().OrganizationID = m.OrganizationID
+		return nil
 	}
 	// The owner is not in it: does it exist at all?
 	organization := &s.Seen.Organization
@@ -46,13 +42,9 @@ func checkOrganization(s *step) *Decision {
 		return s.read(ReadOrganization, uuid.Nil)
 	}
 	if f := organization.Failure; f != nil {
-		if f.Class == core.FailureNotFound {
-			return s.wait(core.ReasonTemplateNotFound, "no organization "+ref.Organization+" that the operator user can read", s.poll())
-		}
-		return s.waitFor(f)
+		return s.waitAs(f, OrganizationReadProblem(ref.Organization, f))
 	}
-	return s.wait(core.ReasonOwnerNotEligible,
-		"add the owner to the organization "+ref.Organization+": user "+owner.ID.String()+" is not a member", s.poll())
+	return s.meet(MembershipProblem(owner.ID, ref.Organization))
 }
 
 func checkTemplate(s *step) *Decision {
@@ -61,16 +53,10 @@ func checkTemplate(s *step) *Decision {
 		return s.read(ReadTemplate, s.next.Status.OrganizationID)
 	}
 	if f := template.Failure; f != nil {
-		if f.Class == core.FailureNotFound {
-			return s.wait(core.ReasonTemplateNotFound, "no template "+s.Record.Spec.Template+" that the operator user can read", s.poll())
-		}
-		return s.waitFor(f)
+		return s.waitAs(f, TemplateReadProblem(s.Record.Spec.Template, f))
 	}
 	s.status().TemplateID = template.Value.ID
-	if template.Value.Deprecated {
-		return s.fail(core.ReasonTemplateDeprecated, "the template is deprecated: Coder makes no workspace from it")
-	}
-	return nil
+	return s.meet(TemplateProblem(&template.Value))
 }
 
 func checkVersion(s *step) *Decision {
@@ -80,26 +66,13 @@ func checkVersion(s *step) *Decision {
 		return s.read(ReadVersion, s.Record.Status.TemplateVersionID)
 	}
 	if f := version.Failure; f != nil {
-		if f.Class == core.FailureNotFound {
-			return s.wait(core.ReasonVersionNotFound, "no version "+s.Record.Spec.Version.String()+" of the template that the operator user can read", s.poll())
-		}
-		return s.waitFor(f)
+		return s.waitAs(f, VersionReadProblem(s.Record.Spec.Version, f))
 	}
 	// Pinned the first time that Coder names it, whatever it says about it.
 	v := &version.Value
 	st := s.status()
 	st.TemplateVersionID, st.TemplateVersionName = v.ID, v.Name
-	switch {
-	case v.TemplateID != st.TemplateID:
-		return s.fail(core.ReasonVersionMismatch, "name a version of this template: "+v.ID.String()+" belongs to another one")
-	case v.Archived:
-		return s.fail(core.ReasonVersionArchived, "unarchive the version or test another one")
-	case v.Import == core.JobFailed || v.Import == core.JobCanceled:
-		return s.fail(core.ReasonVersionImportFailed, "fix the template and push it again: the import ended "+string(v.Import))
-	case v.Import != core.JobSucceeded:
-		return s.wait(core.ReasonVersionImporting, "the version's import is "+string(v.Import), s.poll())
-	}
-	return nil
+	return s.meet(VersionProblem(v, st.TemplateID))
 }
 
 func checkParameters(s *step) *Decision {
@@ -110,19 +83,7 @@ func checkParameters(s *step) *Decision {
 	if f := parameters.Failure; f != nil {
 		return s.waitFor(f)
 	}
-	if problems := parameters.Value.Problems; len(problems) > 0 {
-		return s.fail(core.ReasonParametersInvalid, describeProblems(problems))
-	}
-	return nil
-}
-
-// describeProblems names parameters, never values.
-func describeProblems(problems []core.ParameterProblem) string {
-	texts := make([]string, len(problems))
-	for i, p := range problems {
-		texts[i] = string(p.Kind) + " " + p.Name
-	}
-	return "correct the parameters: " + strings.Join(texts, ", ")
+	return s.meet(ParametersProblem(&parameters.Value))
 }
 
 func checkExternalAuth(s *step) *Decision {
@@ -133,22 +94,11 @@ func checkExternalAuth(s *step) *Decision {
 	if f := auth.Failure; f != nil {
 		return s.waitFor(f)
 	}
-	for _, a := range auth.Value {
-		if a.Optional || a.Authenticated {
-			continue
-		}
-		return s.wait(core.ReasonExternalAuthRequired,
-			"link the owner's account with the external authentication "+a.ID+", which the version requires", s.poll())
-	}
-	return nil
+	return s.meet(ExternalAuthProblem(auth.Value))
 }
 
 func checkExternalAgent(s *step) *Decision {
-	if !s.Seen.Version.Value.HasExternalAgent {
-		return nil
-	}
-	return s.fail(core.ReasonExternalAgentUnsupported,
-		"test a version without coder_external_agent: nobody starts the external agent of a throwaway workspace")
+	return s.meet(ExternalAgentProblem(&s.Seen.Version.Value))
 }
 
 // checkOccupant looks whether the owner already has a workspace of the test's

@@ -3,15 +3,20 @@ package lifecycle
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/assay-dev/assay/core"
 )
 
-// clip makes a message valid UTF-8, as every store and encoder wants it, and bounds
-// it at the boundary of a character.
+// clip makes a message one line of valid UTF-8, as every store and encoder wants it, and
+// bounds it at the boundary of a character. The name of a parameter, which is part of
+// some, can hold anything.
 func clip(message string) string {
 	message = strings.ToValidUTF8(message, "\uFFFD")
+	if strings.ContainsFunc(message, unicode.IsControl) {
+		message = core.PrintableLine(message)
+	}
 	if len(message) <= core.MaxMessageBytes {
 		return message
 	}

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/assay-dev/assay/core"
@@ -17,7 +18,12 @@ func FuzzClip(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, message string) {
 		got, whole := clip(message), strings.ToValidUTF8(message, "\uFFFD")
+		if strings.ContainsFunc(whole, unicode.IsControl) {
+			whole = core.PrintableLine(whole)
+		}
 		switch {
+		case strings.ContainsFunc(got, unicode.IsControl):
+			t.Errorf("%q would do something to a terminal or begin a line", got)
 		case len(got) > core.MaxMessageBytes || !utf8.ValidString(got):
 			t.Errorf("%d bytes, valid UTF-8: %t", len(got), utf8.ValidString(got))
 		case !strings.HasPrefix(whole, got):

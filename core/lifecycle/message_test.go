@@ -20,6 +20,9 @@ func TestClip(t *testing.T) {
 		{"invalid bytes are replaced: stores and encoders refuse them", "a\xffb", "a\uFFFDb"},
 		{"also where they would be cut", a("\x80", 300), "\uFFFD"},
 		{"nothing is nothing", "", ""},
+		{"a name cannot begin a line of its own", "unknown a\n::error::b", "unknown a ::error::b"},
+		{"or speak to a terminal", "unknown \x1b[2Ja\r\tb", "unknown a b"},
+		{"spaces stay where nothing does", "a  b ", "a  b "},
 	} {
 		got := clip(row.message)
 		if got != row.want || len(got) > core.MaxMessageBytes || !utf8.ValidString(got) {

@@ -27,6 +27,17 @@ var templateFailures = map[core.Reason]bool{
 	core.ReasonParametersInvalid:        true,
 }
 
+// CanBlameTemplate reports whether there is a test that fails with the reason and speaks
+// about the version.
+func CanBlameTemplate(reason core.Reason) bool {
+	switch reason {
+	case core.ReasonBuildFailed, core.ReasonCreateRejected, core.ReasonDeadlineExceeded:
+		return true
+	default:
+		return templateFailures[reason]
+	}
+}
+
 // outcomeClass says whom the verdict in st speaks about.
 func outcomeClass(st *core.Status) core.OutcomeClass {
 	failed := false

@@ -68,3 +68,35 @@ func TestLastWaitReason(t *testing.T) {
 		t.Errorf("last wait %q", got)
 	}
 }
+
+// TestProblemClass judges by the class that a test has which ends because of the problem.
+func TestProblemClass(t *testing.T) {
+	for _, row := range []struct {
+		why     string
+		problem Problem
+		want    core.OutcomeClass
+	}{
+		{"the version is at fault", Problem{Reason: core.ReasonVersionArchived, Fails: true}, core.OutcomeTemplateFailed},
+		{"somebody else's workspace is in the way", Problem{Reason: core.ReasonWorkspaceNameConflict, Fails: true}, core.OutcomeInconclusive},
+		{"a wait says nothing about the version", Problem{Reason: core.ReasonVersionArchived}, core.OutcomeInconclusive},
+	} {
+		if got := row.problem.Class(); got != row.want {
+			t.Errorf("%s: %s, want %s", row.why, got, row.want)
+		}
+	}
+}
+
+// TestCanBlameTemplate holds the answer for a reason against the classes that tests get
+// which fail with it.
+func TestCanBlameTemplate(t *testing.T) {
+	for _, reason := range core.FailureReasons {
+		blamed := false
+		for _, wait := range []core.Reason{core.ReasonWaitingForAgents, core.ReasonCoderUnavailable} {
+			st := core.Status{Reason: reason, LastWaitReason: wait, CreateAnswer: &core.CreateAnswer{Status: 400}}
+			blamed = blamed || outcomeClass(&st) == core.OutcomeTemplateFailed
+		}
+		if CanBlameTemplate(reason) != blamed {
+			t.Errorf("%s: %v, want %v", reason, !blamed, blamed)
+		}
+	}
+}

@@ -1,8 +1,6 @@
 package lifecycle
 
 import (
-	"github.com/google/uuid"
-
 	"github.com/assay-dev/assay/core"
 )
 
@@ -17,23 +15,16 @@ const (
 // template's Terraform: every start build hands it over.
 func checkOwner(s *step) *Decision {
 	policy := &s.Seen.ControlPlane.Value.Policy
-	id := policy.Owner()
-	if id == uuid.Nil {
-		message := "set the control plane's ownerUserID to the ID of a tester user"
-		if policy.OwnerUserID != "" {
-			message = "set the control plane's ownerUserID to a user's UUID, not to a name"
-		}
-		return s.wait(core.ReasonOwnerNotConfigured, message, s.poll())
+	if problem := OwnerIDProblem(*policy); !problem.None() {
+		return s.meet(problem)
 	}
+	id := policy.Owner()
 	owner := &s.Seen.Owner
 	if !owner.Done {
 		return s.read(ReadOwner, id)
 	}
 	if f := owner.Failure; f != nil {
-		if f.Class == core.FailureNotFound {
-			return s.wait(core.ReasonOwnerNotEligible, "name an owner that exists and that the operator user can read: no user "+id.String(), s.poll())
-		}
-		return s.waitFor(f)
+		return s.waitAs(f, OwnerReadProblem(id, f))
 	}
 	if problem := ownerProblem(owner.Value, *policy); problem != "" {
 		return s.wait(core.ReasonOwnerNotEligible, problem, s.poll())
@@ -48,31 +39,73 @@ func checkOwner(s *step) *Decision {
 func OwnerProblem(owner core.User, policy core.Policy) string { return ownerProblem(owner, policy) }
 
 func ownerProblem(owner core.User, policy core.Policy) string {
-	if owner.Status != "active" {
-		return "activate the owner: its status is " + orElse(owner.Status, "unknown")
+	for _, rule := range OwnerRules(owner, policy) {
+		if rule.Problem != "" {
+			return rule.Problem
+		}
 	}
-	personal := !owner.ServiceAccount && owner.LoginType != "password" && owner.LoginType != "none"
-	if personal && !policy.AllowPersonalOwner {
-		return "use a tester user: the owner logs in by " + orElse(owner.LoginType, "unknown means") +
-			", so it is a person's; allowPersonalOwner waives this"
+	return ""
+}
+
+// OwnerRule is a rule about who may own test workspaces.
+type OwnerRule struct {
+	// Rule says what must hold.
+	Rule string
+	// Problem says why it does not, and what to do; "" when it does.
+	Problem string
+}
+
+// OwnerRules judges the user by each rule, in the order of lifecycle section 5.2.
+func OwnerRules(owner core.User, policy core.Policy) []OwnerRule {
+	return []OwnerRule{
+		{"is active", notActive(owner)},
+		{"is no person's login", personalLogin(owner, policy)},
+		{"has no site role", siteRole(owner, policy)},
+		{"has no role in an organization", organizationRole(owner, policy)},
+		{"gets no role from an organization", defaultRole(owner, policy)},
 	}
-	if policy.AllowPrivilegedOwner {
+}
+
+func notActive(owner core.User) string {
+	if owner.Status == "active" {
 		return ""
 	}
+	return "activate the owner: its status is " + orElse(owner.Status, "unknown")
+}
+
+func personalLogin(owner core.User, policy core.Policy) string {
+	if owner.ServiceAccount || owner.LoginType == "password" || owner.LoginType == "none" || policy.AllowPersonalOwner {
+		return ""
+	}
+	return "use a tester user: the owner logs in by " + orElse(owner.LoginType, "unknown means") +
+		", so it is a person's; allowPersonalOwner waives this"
+}
+
+func siteRole(owner core.User, policy core.Policy) string {
 	for _, role := range owner.SiteRoles {
-		if role != roleMember {
+		if role != roleMember && !policy.AllowPrivilegedOwner {
 			return "use a plain member: the owner has the site role " + role + "; allowPrivilegedOwner waives this"
 		}
 	}
+	return ""
+}
+
+func organizationRole(owner core.User, policy core.Policy) string {
 	for _, m := range owner.Memberships {
 		for _, role := range m.Roles {
-			if !plainOrganizationRole(role) {
+			if !plainOrganizationRole(role) && !policy.AllowPrivilegedOwner {
 				return "use a plain member: the owner has the role " + role + " in organization " + m.OrganizationName +
 					"; allowPrivilegedOwner waives this"
 			}
 		}
+	}
+	return ""
+}
+
+func defaultRole(owner core.User, policy core.Policy) string {
+	for _, m := range owner.Memberships {
 		for _, role := range m.DefaultRoles {
-			if !plainOrganizationRole(role) {
+			if !plainOrganizationRole(role) && !policy.AllowPrivilegedOwner {
 				return "organization " + m.OrganizationName + " grants every member the role " + role +
 					"; take the owner out of it or change that; allowPrivilegedOwner waives this"
 			}

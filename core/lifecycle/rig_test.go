@@ -247,7 +247,7 @@ func (c *coder) call(name string) error {
 }
 
 func (c *coder) Deployment(context.Context) (core.Deployment, error) {
-	return core.Deployment{ID: deploymentID, ServerTime: c.clock.Now().Truncate(time.Second)}, c.call("deployment")
+	return core.Deployment{ID: deploymentID, Version: coderVersion, ServerTime: c.clock.Now().Truncate(time.Second)}, c.call("deployment")
 }
 
 func (c *coder) Operator(context.Context) (core.User, error) {

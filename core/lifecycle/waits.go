@@ -44,17 +44,16 @@ func doubling(first, limit time.Duration, attempt int) time.Duration {
 
 // waitFor turns a failed request into the wait that it means for a test without a
 // verdict.
-func (s *step) waitFor(f *core.Failure) *Decision {
-	switch f.Class {
-	case core.FailureUnauthorized:
-		return s.wait(core.ReasonOperatorAccessNotReady, "renew the operator's token; "+describe(f), s.poll())
-	case core.FailureRateLimited:
-		return s.wait(core.ReasonCoderUnavailable, describe(f), rateLimitDelay(f, s.RateLimit))
-	case core.FailureMismatch:
-		return s.wait(core.ReasonCoderAnswerMismatch, describe(f), s.poll())
-	default:
-		return s.wait(core.ReasonCoderUnavailable, describe(f), s.poll())
+func (s *step) waitFor(f *core.Failure) *Decision { return s.waitAs(f, FailureProblem(f)) }
+
+// waitAs waits with what a failed request means here; after a 429 for as long as Coder
+// asked for.
+func (s *step) waitAs(f *core.Failure, p Problem) *Decision {
+	after := s.poll()
+	if f.Class == core.FailureRateLimited {
+		after = rateLimitDelay(f, s.RateLimit)
 	}
+	return s.wait(p.Reason, p.Message, after)
 }
 
 // poll is the safety net of a running test: inputs are looked at less often than

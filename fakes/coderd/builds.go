@@ -98,15 +98,7 @@ func (s *Server) buildLog(r request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	lines, err := s.world.BuildLog(r.actor, id)
-	answer := []codersdk.ProvisionerJobLog{}
-	for i, line := range lines {
-		answer = append(answer, codersdk.ProvisionerJobLog{
-			ID: int64(i + 1), CreatedAt: line.At, Source: codersdk.LogSourceProvisioner, Level: codersdk.LogLevelInfo,
-			Stage: "Applying resources", Output: line.Text,
-		})
-	}
-	return http.StatusOK, answer, err
+	return jobLog(r, "Applying resources", func() ([]world.LogLine, error) { return s.world.BuildLog(r.actor, id) })
 }
 
 func (s *Server) agent(r request) (int, any, error) {
@@ -154,6 +146,9 @@ func toBuild(b world.Build) codersdk.WorkspaceBuild {
 		Reason: codersdk.BuildReasonInitiator, Resources: []codersdk.WorkspaceResource{},
 		Status:              codersdk.ConvertWorkspaceStatus(codersdk.ProvisionerJobStatus(b.Job.Status), codersdk.WorkspaceTransition(b.Transition)),
 		MatchedProvisioners: &codersdk.MatchedProvisioners{Count: b.Job.Provisioners, Available: b.Job.Provisioners},
+	}
+	if b.Automatic {
+		build.Reason = codersdk.BuildReasonAutostop
 	}
 	if b.Preset != uuid.Nil {
 		build.TemplateVersionPresetID = &b.Preset

@@ -13,22 +13,27 @@ import (
 	"github.com/assay-dev/assay/ports/porttest"
 )
 
-func TestConformance(t *testing.T) {
-	porttest.CodeRunner(t, func(t *testing.T) porttest.Deployment {
-		d := worldtest.New()
-		server := httptest.NewServer(coderd.New(d.World, d.Clock))
-		t.Cleanup(server.Close)
-		dial := func(url string, token core.Secret) ports.CodeRunner {
-			runner, err := coder.New(core.Connection{URL: url, Token: token}, coder.WithPageSize(2))
-			if err != nil {
-				t.Fatalf("dial: %v", err)
-			}
-			return runner
+func TestConformance(t *testing.T) { porttest.CodeRunner(t, deployment) }
+
+func TestPublishing(t *testing.T) { porttest.TemplatePublisher(t, deployment, worldtest.Folders) }
+
+func TestSetUpConformance(t *testing.T) { porttest.SetUp(t, deployment) }
+
+func deployment(t *testing.T) porttest.Deployment {
+	t.Helper()
+	d := worldtest.New()
+	server := httptest.NewServer(coderd.New(d.World, d.Clock))
+	t.Cleanup(server.Close)
+	dial := func(url string, token core.Secret) ports.CodeRunner {
+		runner, err := coder.New(core.Connection{URL: url, Token: token}, coder.WithPageSize(2))
+		if err != nil {
+			t.Fatalf("dial: %v", err)
 		}
-		d.Door = func(token core.Secret) ports.CodeRunner { return dial(server.URL, token) }
-		d.Closed = dial(closedAddress(t), core.NewSecret("0123456789-0123456789012345678901"))
-		return d
-	})
+		return runner
+	}
+	d.Door = func(token core.Secret) ports.CodeRunner { return dial(server.URL, token) }
+	d.Closed = dial(closedAddress(t), core.NewSecret("0123456789-0123456789012345678901"))
+	return d
 }
 
 // closedAddress is a URL at which nobody listens: its port was just given back.

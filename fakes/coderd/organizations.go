@@ -10,11 +10,13 @@ import (
 
 func (s *Server) organizationRoutes() map[string]handler {
 	return map[string]handler{
-		"GET /organizations":                               s.organizations,
-		"GET /organizations/{organization}":                s.organization,
-		"GET /organizations/{organization}/members":        s.members,
-		"GET /organizations/{organization}/members/{user}": s.member,
-		"GET /users/{user}/organizations":                  s.userOrganizations,
+		"GET /organizations":                                               s.organizations,
+		"GET /organizations/{organization}":                                s.organization,
+		"GET /organizations/{organization}/members":                        s.members,
+		"GET /organizations/{organization}/members/{user}":                 s.member,
+		"GET /users/{user}/organizations":                                  s.userOrganizations,
+		"GET /organizations/{organization}/provisionerdaemons":             s.provisioners,
+		"GET /organizations/{organization}/members/{user}/workspace-quota": s.quota,
 	}
 }
 

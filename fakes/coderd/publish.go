@@ -1,8 +1,10 @@
 package coderd
 
 import (
+	"cmp"
 	"io"
 	"net/http"
+	"strconv"
 
 	"github.com/coder/coder/v2/codersdk"
 
@@ -15,6 +17,8 @@ func (s *Server) publishRoutes() map[string]handler {
 		"POST /organizations/{organization}/templateversions": s.createVersion,
 		"POST /organizations/{organization}/templates":        s.createTemplate,
 		"PATCH /templates/{template}/versions":                s.promote,
+		"GET /templateversions/{version}/logs":                s.importLog,
+		"PATCH /templateversions/{version}/cancel":            s.cancelImport,
 		"POST /templateversions/{version}/archive":            s.archive(true),
 		"POST /templateversions/{version}/unarchive":          s.archive(false),
 	}
@@ -36,13 +40,55 @@ func (s *Server) createVersion(r request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	v, err := s.world.PublishVersion(r.actor, world.PublishVersion{
-		Organization: r.PathValue("organization"), Template: asked.TemplateID, Name: asked.Name, File: asked.FileID,
-	})
+	request := world.PublishVersion{
+		Organization: r.PathValue("organization"), Template: asked.TemplateID, Name: asked.Name, Message: asked.Message,
+		File: asked.FileID, Tags: asked.ProvisionerTags,
+	}
+	for _, variable := range asked.UserVariableValues {
+		request.Variables = append(request.Variables, variable.Name)
+	}
+	v, err := s.world.PublishVersion(r.actor, request)
 	if err != nil {
 		return 0, nil, err
 	}
 	return http.StatusCreated, toVersion(v), nil
+}
+
+// importLog does not follow: that takes a websocket.
+func (s *Server) importLog(r request) (int, any, error) {
+	id, err := r.id("version")
+	if err != nil {
+		return 0, nil, err
+	}
+	return jobLog(r, "Detecting persistent resources", func() ([]world.LogLine, error) { return s.world.ImportLog(r.actor, id) })
+}
+
+// jobLog is the log of a provisioner job, of which the query can ask for the lines after
+// one.
+func jobLog(r request, stage string, read func() ([]world.LogLine, error)) (int, any, error) {
+	after, err := strconv.Atoi(cmp.Or(r.URL.Query().Get("after"), "0"))
+	if err != nil {
+		return 0, nil, &world.Error{Kind: world.Invalid, Message: "Query param \"after\" must be an integer."}
+	}
+	lines, err := read()
+	answer := []codersdk.ProvisionerJobLog{}
+	for i, line := range lines {
+		if i >= after {
+			answer = append(answer, codersdk.ProvisionerJobLog{
+				ID: int64(i + 1), CreatedAt: line.At, Source: codersdk.LogSourceProvisioner, Level: codersdk.LogLevelInfo,
+				Stage: stage, Output: line.Text,
+			})
+		}
+	}
+	return http.StatusOK, answer, err
+}
+
+func (s *Server) cancelImport(r request) (int, any, error) {
+	id, err := r.id("version")
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, codersdk.Response{Message: "Job has been marked as canceled..."}, s.world.CancelImport(r.actor, id)
 }
 
 func (s *Server) createTemplate(r request) (int, any, error) {

@@ -23,8 +23,8 @@ import (
 	"github.com/assay-dev/assay/ports"
 )
 
-// maxBody bounds what is read of a request, in bytes: Coder takes files of 10 MiB.
-const maxBody = 10 << 20
+// maxBody bounds what is read of a request, in bytes: Coder takes files of 100 MiB.
+const maxBody = 100 << 20
 
 // Server is the HTTP server of one world.
 type Server struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/coder/coder/v2/codersdk"
 	"github.com/google/uuid"
 
+	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/fakes/world"
 )
 
@@ -254,9 +255,12 @@ func toVersion(v world.TemplateVersion) codersdk.TemplateVersion {
 	version := codersdk.TemplateVersion{
 		ID: v.ID, Name: v.Name, OrganizationID: v.Organization.ID, CreatedAt: v.CreatedAt, UpdatedAt: v.UpdatedAt,
 		Job: toJob(v.Import, v.Organization.ID, codersdk.ProvisionerJobTypeTemplateVersionImport), Archived: v.Archived,
-		CreatedBy: codersdk.MinimalUser{ID: v.CreatedBy}, HasExternalAgent: v.HasExternalAgent,
-		MatchedProvisioners: &codersdk.MatchedProvisioners{Count: v.Import.Provisioners, Available: v.Import.Provisioners},
+		CreatedBy: codersdk.MinimalUser{ID: v.CreatedBy}, HasExternalAgent: v.HasExternalAgent, Message: v.Message,
 	}
+	if v.Import.Status == core.JobPending {
+		version.MatchedProvisioners = &codersdk.MatchedProvisioners{Count: v.Import.Provisioners, Available: v.Import.Available}
+	}
+	version.Job.FileID = v.File
 	if v.Template != uuid.Nil {
 		version.TemplateID = &v.Template
 	}

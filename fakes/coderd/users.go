@@ -3,6 +3,7 @@ package coderd
 import (
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/coder/coder/v2/codersdk"
 	"github.com/google/uuid"
@@ -20,7 +21,9 @@ func (s *Server) userRoutes() map[string]handler {
 		"PUT /users/{user}/status/suspend":  s.setStatus(world.UserSuspended),
 		"POST /users/{user}/keys/tokens":    s.createToken,
 		"POST /users/{user}/keys":           s.createToken,
+		"GET /users/{user}/keys/{key}":      s.key,
 		"POST /authcheck":                   s.authCheck,
+		"GET /entitlements":                 s.entitlements,
 	}
 }
 
@@ -98,6 +101,20 @@ func (s *Server) createUser(r request) (int, any, error) {
 	return http.StatusCreated, toUser(u), err
 }
 
+func (s *Server) entitlements(request) (int, any, error) {
+	licensed := s.world.Licensed()
+	entitled := codersdk.EntitlementNotEntitled
+	if licensed {
+		entitled = codersdk.EntitlementEntitled
+	}
+	return http.StatusOK, codersdk.Entitlements{
+		HasLicense: licensed, Warnings: []string{}, Errors: []string{},
+		Features: map[codersdk.FeatureName]codersdk.Feature{
+			codersdk.FeatureServiceAccounts: {Entitlement: entitled, Enabled: licensed},
+		},
+	}, nil
+}
+
 // userOf finds the user that the path names by ID, by name or as "me".
 func (s *Server) userOf(r request) uuid.UUID { return s.world.UserID(r.actor, r.PathValue("user")) }
 
@@ -130,6 +147,17 @@ func (s *Server) createToken(r request) (int, any, error) {
 	return http.StatusCreated, codersdk.GenerateAPIKeyResponse{Key: key}, err
 }
 
+func (s *Server) key(r request) (int, any, error) {
+	if s.userOf(r) != r.actor {
+		return http.StatusNotFound, codersdk.Response{Message: "Resource not found or you do not have access to this resource"}, nil
+	}
+	key, err := s.world.Key(r.actor, r.PathValue("key"))
+	return http.StatusOK, codersdk.APIKey{
+		ID: key.ID, UserID: key.User, ExpiresAt: key.ExpiresAt, LifetimeSeconds: int64(key.Lifetime / time.Second),
+		LoginType: codersdk.LoginType(key.LoginType),
+	}, err
+}
+
 // authCheck knows the checks that assay asks for; it grants no other.
 func (s *Server) authCheck(r request) (int, any, error) {
 	asked, err := body[codersdk.AuthorizationRequest](r.Request)
@@ -140,11 +168,14 @@ func (s *Server) authCheck(r request) (int, any, error) {
 	for name, check := range asked.Checks {
 		owner, _ := uuid.Parse(check.Object.OwnerID)
 		organization, _ := uuid.Parse(check.Object.OrganizationID)
-		switch {
-		case check.Action != codersdk.ActionRead:
-			answer[name] = false
-		case check.Object.ResourceType == codersdk.ResourceWorkspace, check.Object.ResourceType == codersdk.ResourceWorkspaceDormant:
-			answer[name] = s.world.MayReadWorkspaces(r.actor, owner, organization)
+		template, _ := uuid.Parse(check.Object.ResourceID)
+		where := organization != uuid.Nil || check.Object.AnyOrgOwner
+		switch check.Object.ResourceType {
+		case codersdk.ResourceTemplate:
+			answer[name] = (check.Action == codersdk.ActionCreate || check.Action == codersdk.ActionUpdate) &&
+				s.world.TemplateRights(r.actor, template)
+		case codersdk.ResourceWorkspace, codersdk.ResourceWorkspaceDormant:
+			answer[name] = where && s.world.MayWorkspaces(r.actor, string(check.Action), owner, organization)
 		default:
 			answer[name] = false
 		}

@@ -31,6 +31,7 @@ func toVersion(v world.TemplateVersion) core.TemplateVersion {
 func toWorkspace(ws world.Workspace) core.Workspace {
 	return core.Workspace{
 		ID: ws.ID, Name: ws.Name, OwnerID: ws.Owner.ID, OrganizationID: ws.Organization.ID, TemplateID: ws.Template.ID,
+		OrganizationName: ws.Organization.Name, TemplateName: ws.Template.Name,
 		Deleted: ws.Deleted, CreatedAt: ws.CreatedAt, Latest: toBuild(ws.Latest),
 	}
 }
@@ -38,7 +39,7 @@ func toWorkspace(ws world.Workspace) core.Workspace {
 func toBuild(b world.Build) core.Build {
 	build := core.Build{
 		ID: b.ID, WorkspaceID: b.Workspace, Number: b.Number, Transition: b.Transition,
-		InitiatorID: b.Initiator.ID, VersionID: b.Version, CreatedAt: b.CreatedAt,
+		InitiatorID: b.Initiator.ID, Automatic: b.Automatic, VersionID: b.Version, CreatedAt: b.CreatedAt,
 		Job: core.Job{
 			Status: b.Job.Status, ErrorCode: b.Job.ErrorCode,
 			Reaped:    strings.HasSuffix(b.Job.Error, "terminated by the reaper."),

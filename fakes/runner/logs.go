@@ -8,6 +8,7 @@ import (
 
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/fakes/world"
+	"github.com/assay-dev/assay/ports"
 )
 
 // BuildLog implements ports.LogReader.
@@ -52,4 +53,30 @@ func tail(log core.Log, lines []world.LogLine, limit int) core.Log {
 		log.Text, log.Truncated = strings.ToValidUTF8(log.Text[cut:], ""), true
 	}
 	return log
+}
+
+var _ ports.BuildLogFollower = (*Runner)(nil)
+
+// BuildLogAfter implements ports.BuildLogFollower.
+func (r *Runner) BuildLogAfter(ctx context.Context, build uuid.UUID, after int64) ([]core.LogLine, error) {
+	c, err := r.read(ctx, "follow build log", path{"/workspacebuilds/", build, "/logs"})
+	if err != nil {
+		return nil, err
+	}
+	logged, err := c.world.BuildLog(c.actor, build)
+	if err != nil {
+		return nil, c.failure(err)
+	}
+	return linesAfter(logged, "Applying resources", after), nil
+}
+
+// linesAfter are the lines whose numbers are above after.
+func linesAfter(logged []world.LogLine, stage string, after int64) []core.LogLine {
+	var lines []core.LogLine
+	for i, line := range logged {
+		if id := int64(i + 1); id > after {
+			lines = append(lines, core.LogLine{ID: id, Stage: stage, Text: line.Text})
+		}
+	}
+	return lines
 }

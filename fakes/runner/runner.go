@@ -21,6 +21,8 @@ type Runner struct {
 	// identify finds the user who asks, anew for each call: tokens end, and users are
 	// suspended.
 	identify func(*world.World) (uuid.UUID, error)
+	// token is empty for a Runner that has only a user.
+	token core.Secret
 }
 
 var _ ports.CodeRunner = (*Runner)(nil)
@@ -39,7 +41,10 @@ func WithToken(w *world.World, token core.Secret) *Runner {
 }
 
 func withToken(at func() *world.World, token core.Secret) *Runner {
-	return &Runner{at: at, identify: func(w *world.World) (uuid.UUID, error) { return w.Authenticate(token.Reveal()) }}
+	return &Runner{
+		at: at, token: token,
+		identify: func(w *world.World) (uuid.UUID, error) { return w.Authenticate(token.Reveal()) },
+	}
 }
 
 // call is one request that was let in.

@@ -10,11 +10,15 @@ import (
 	"github.com/assay-dev/assay/ports/porttest"
 )
 
-func TestConformance(t *testing.T) {
-	porttest.CodeRunner(t, func(*testing.T) porttest.Deployment {
-		d := worldtest.New()
-		d.Door = func(token core.Secret) ports.CodeRunner { return runner.WithToken(d.World, token) }
-		d.Closed, _ = runner.NewDirectory().Dial(core.Connection{URL: "https://nobody.example.com"})
-		return d
-	})
+func TestConformance(t *testing.T) { porttest.CodeRunner(t, deployment) }
+
+func TestPublishing(t *testing.T) { porttest.TemplatePublisher(t, deployment, worldtest.Folders) }
+
+func TestSetUpConformance(t *testing.T) { porttest.SetUp(t, deployment) }
+
+func deployment(*testing.T) porttest.Deployment {
+	d := worldtest.New()
+	d.Door = func(token core.Secret) ports.CodeRunner { return runner.WithToken(d.World, token) }
+	d.Closed, _ = runner.NewDirectory().Dial(core.Connection{URL: "https://nobody.example.com"})
+	return d
 }

@@ -32,7 +32,10 @@ type Store struct {
 	listener  int
 }
 
-var _ ports.TestRegistry = (*Store)(nil)
+var (
+	_ ports.TestRegistry     = (*Store)(nil)
+	_ ports.WorkspaceClaimer = (*Store)(nil)
+)
 
 // row is a stored record, encoded and as it is read again. The order of making is kept
 // beside it: records can have been created in the same second.
@@ -130,6 +133,30 @@ func (s *Store) Create(ctx context.Context, record core.Record) (core.Record, er
 			return fmt.Errorf("create test %s: %w", record.ID, ports.ErrExists)
 		}
 		record.Held = false
+		s.rows[record.ID] = row{order: s.revision + 1}
+		return s.put(&record)
+	})
+	return record, err
+}
+
+// Claim implements ports.WorkspaceClaimer.
+func (s *Store) Claim(ctx context.Context, record core.Record) (core.Record, error) {
+	if err := ctx.Err(); err != nil {
+		return core.Record{}, err
+	}
+	err := s.write(record.ID, func() error {
+		for id := range s.rows {
+			other, err := s.load(id)
+			if err != nil {
+				return err
+			}
+			if other.Claims(record.Status.WorkspaceID, core.WorkspaceName(record.ID)) {
+				return fmt.Errorf("claim for test %s: %w", record.ID, ports.ErrClaimed)
+			}
+		}
+		if _, exists := s.rows[record.ID]; exists {
+			return fmt.Errorf("claim for test %s: %w", record.ID, ports.ErrExists)
+		}
 		s.rows[record.ID] = row{order: s.revision + 1}
 		return s.put(&record)
 	})

@@ -22,3 +22,9 @@ func TestContractOfLeases(t *testing.T) {
 		return porttest.LeasesFixture{Leases: store.NewLeases(virtual), Now: virtual.Now, Advance: virtual.Advance}
 	})
 }
+
+func TestContractOfClaims(t *testing.T) {
+	porttest.WorkspaceClaimer(t, func(*testing.T) porttest.ClaimingRegistry {
+		return store.New(clock.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)))
+	})
+}

@@ -49,6 +49,9 @@ func (w *World) Authenticate(token string) (uuid.UUID, error) {
 	if !ok || u.deleted {
 		return uuid.Nil, &Error{Kind: Unauthorized, Message: signedOut, Detail: "API key is invalid."}
 	}
+	if made, ok := w.lasting[token]; ok && !w.stamp().Before(made.ends) {
+		return uuid.Nil, &Error{Kind: Unauthorized, Message: signedOut, Detail: "API key expired."}
+	}
 	return u.id, w.mayAct(u)
 }
 

@@ -31,7 +31,9 @@ type Build struct {
 	Number        int
 	Transition    core.Transition
 	Initiator     User
-	Version       uuid.UUID
+	// Automatic: Coder started it by itself; Initiator is the owner then.
+	Automatic bool
+	Version   uuid.UUID
 	// VersionName is the version's name.
 	VersionName string
 	Preset      uuid.UUID
@@ -57,6 +59,8 @@ type Job struct {
 	CompletedAt time.Time
 	// Provisioners is how many daemons match the job's tags.
 	Provisioners int
+	// Available is, of a pending import, how many of them are there.
+	Available int
 	// Tags are shared and never change; TagList is the same as "key=value", sorted.
 	Tags    map[string]string
 	TagList []string
@@ -68,6 +72,7 @@ type build struct {
 	number     int
 	transition core.Transition
 	initiator  uuid.UUID
+	automatic  bool
 	version    *version
 	preset     uuid.UUID
 	parameters []ParameterValue
@@ -295,7 +300,7 @@ func (w *World) buildView(b *build) Build {
 	return Build{
 		ID: b.id, Workspace: b.workspace.id, WorkspaceName: b.workspace.name, Owner: w.users[b.workspace.owner].view(),
 		Organization: b.workspace.organization, Number: b.number, Transition: b.transition,
-		Initiator: w.users[b.initiator].view(), Version: b.version.id, VersionName: b.version.name, Preset: b.preset,
+		Initiator: w.users[b.initiator].view(), Automatic: b.automatic, Version: b.version.id, VersionName: b.version.name, Preset: b.preset,
 		CreatedAt: b.created, UpdatedAt: b.job.updated, Job: b.job.view(), Resource: b.resource,
 	}
 }

@@ -219,8 +219,8 @@ func TestTimeToLiveStops(t *testing.T) {
 	}
 	s.clock.Advance(2 * time.Hour)
 	b := s.look(t, ws.ID).Latest
-	if b.Transition != core.TransitionStop || b.Initiator.ID != s.tester || !b.CreatedAt.Equal(start.Add(time.Hour)) {
-		t.Errorf("latest build is %s by %s at %v, want a stop by the owner after an hour", b.Transition, b.Initiator.Username, b.CreatedAt)
+	if b.Transition != core.TransitionStop || b.Initiator.ID != s.tester || !b.Automatic || !b.CreatedAt.Equal(start.Add(time.Hour)) {
+		t.Errorf("latest build is %s by %s at %v, want an automatic stop in the owner's name after an hour", b.Transition, b.Initiator.Username, b.CreatedAt)
 	}
 	if len(s.Live()) != 1 {
 		t.Error("it never deletes")

@@ -15,6 +15,13 @@ const (
 	UserSuspended = "suspended"
 )
 
+// How a user logs in.
+const (
+	loginPassword = "password"
+	// LoginNone is a service account's: not at all.
+	LoginNone = "none"
+)
+
 // RoleOwner is the site role that may do everything.
 const RoleOwner = "owner"
 
@@ -128,7 +135,7 @@ func (w *World) addUser(spec UserSpec) *user {
 		u.status = UserActive
 	}
 	if u.loginType == "" {
-		u.loginType = "password"
+		u.loginType = loginPassword
 	}
 	joins := spec.Organizations
 	if len(joins) == 0 {

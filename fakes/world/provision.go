@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -17,7 +18,16 @@ func (w *World) addBuild(ws *workspace, v *version, transition core.Transition, 
 		id: w.newID(idBuild), workspace: ws, number: len(ws.builds) + 1, transition: transition, initiator: initiator,
 		version: v, parameters: parameters, plan: plan, created: w.stamp(),
 	}
-	b.job = w.newJob(coderTags(ws.owner, plan.Tags))
+	tags := maps.Clone(v.tags)
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	if count, _ := w.matched(ws.organization, coderTags(ws.owner, tags)); count == 0 {
+		plan.NoProvisioners = true
+		b.plan = plan
+	}
+	maps.Copy(tags, plan.Tags)
+	b.job = w.newJob(coderTags(ws.owner, tags))
 	if plan.NoProvisioners {
 		b.job.provisioners = 0
 	}
@@ -130,7 +140,7 @@ func (w *World) planAutostop(b *build) {
 	}
 	w.in(ws.ttl, func() {
 		if ws.latest() == b && !ws.deleted {
-			w.addBuild(ws, b.version, core.TransitionStop, ws.owner, b.parameters)
+			w.addBuild(ws, b.version, core.TransitionStop, ws.owner, b.parameters).automatic = true
 		}
 	})
 }

@@ -2,9 +2,13 @@ package world
 
 import (
 	"bytes"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/assay-dev/assay/core"
 )
 
 // PlanVersions sets how versions made through a front end go: the import, parameters
@@ -16,17 +20,23 @@ func (w *World) PlanVersions(plan func(name string, tar []byte) VersionSpec) {
 	w.published = plan
 }
 
-// UploadFile stores a tar: the same content has the same ID.
+// file is an uploaded tar.
+type file struct {
+	owner uuid.UUID
+	tar   []byte
+}
+
+// UploadFile stores a tar: the same content of the same user has the same ID.
 func (w *World) UploadFile(actor uuid.UUID, tar []byte) uuid.UUID {
 	w.lock()
 	defer w.unlock()
-	for id, content := range w.files {
-		if bytes.Equal(content, tar) {
+	for id, f := range w.files {
+		if f.owner == actor && bytes.Equal(f.tar, tar) {
 			return id
 		}
 	}
 	id := w.newID(idFile)
-	w.files[id] = bytes.Clone(tar)
+	w.files[id] = file{owner: actor, tar: bytes.Clone(tar)}
 	w.record(Change{Actor: actor, Op: "upload file"}, nil)
 	return id
 }
@@ -37,7 +47,13 @@ type PublishVersion struct {
 	// Template is uuid.Nil for a version that will make a new template.
 	Template uuid.UUID
 	Name     string
+	Message  string
 	File     uuid.UUID
+	// Tags are the provisioner tags beside Coder's own. The deployment's daemons have
+	// none, so that an import that wants one waits forever.
+	Tags map[string]string
+	// Variables are the names of the Terraform variables that are given a value.
+	Variables []string
 }
 
 // PublishVersion makes a version and starts its import. It does not become active.
@@ -61,17 +77,21 @@ func (w *World) tryPublish(actor uuid.UUID, request PublishVersion) (*version, *
 	if org == nil || !w.mayReadOrganization(actor, org.id) {
 		return nil, notFound()
 	}
+	if request.Name != "" && (len(request.Name) > 64 || !versionName.MatchString(request.Name)) {
+		return nil, invalidField("name", "Validation failed for tag \"template_version_name\" with value: \""+request.Name+"\"")
+	}
 	if request.Template != uuid.Nil {
-		if t := w.template(request.Template); t == nil || t.deleted {
+		if t := w.template(request.Template); t == nil || t.deleted || !w.mayReadTemplate(actor, t) {
 			return nil, refuse(NotFound, "Template does not exist.")
 		}
 	}
-	if !w.mayManageTemplates(actor, org.id) {
-		return nil, forbidden()
-	}
-	tar, ok := w.files[request.File]
-	if !ok {
+	file, ok := w.files[request.File]
+	if !ok || file.owner != actor && !w.mayManageTemplates(actor, org.id) {
 		return nil, refuse(NotFound, "File not found.")
+	}
+	if !w.mayManageTemplates(actor, org.id) {
+		// Found out within the transaction (seen).
+		return nil, refuse(Internal, "Internal error creating template version.")
 	}
 	if request.Name == "" {
 		request.Name = "v" + w.stamp().Format("20060102150405.000000")
@@ -86,10 +106,88 @@ func (w *World) tryPublish(actor uuid.UUID, request PublishVersion) (*version, *
 		Delete: []BuildPlan{{Run: time.Second}},
 	}
 	if w.published != nil {
-		spec = w.published(request.Name, tar)
+		spec = w.published(request.Name, file.tar)
+	}
+	given := slices.Clone(request.Variables)
+	if t := w.template(request.Template); t != nil && w.versions[t.active] != nil {
+		// What is not given is as in the active version (seen).
+		given = append(given, w.versions[t.active].given...)
+	}
+	for _, name := range spec.Variables {
+		if !slices.Contains(given, name) {
+			spec.Import.Ends, spec.Import.Error = core.JobFailed, "required template variables need values: "+name
+		}
 	}
 	spec.Template, spec.Name = request.Template, request.Name
-	return w.addVersion(org.id, actor, spec), nil
+	if len(request.Tags) > 0 {
+		spec.Tags = request.Tags
+	}
+	v := w.addVersion(org.id, actor, spec)
+	v.message, v.file, v.given = request.Message, request.File, given
+	return v, nil
+}
+
+// versionName is Coder's rule for the names of versions (source).
+var versionName = regexp.MustCompile(`^[a-zA-Z0-9]+(?:[_.-][a-zA-Z0-9]+)*$`)
+
+// TemplateRights is what POST /authcheck says about making versions of a template and
+// promoting them.
+func (w *World) TemplateRights(actor, templateID uuid.UUID) bool {
+	w.lock()
+	defer w.unlock()
+	w.count("check rights")
+	t := w.template(templateID)
+	return t != nil && !t.deleted && w.mayManageTemplates(actor, t.organization)
+}
+
+// ImportLog reads the log of a version's import.
+func (w *World) ImportLog(actor, versionID uuid.UUID) ([]LogLine, error) {
+	w.lock()
+	defer w.unlock()
+	w.count("read import log")
+	v := w.readableVersion(actor, versionID)
+	if v == nil {
+		return nil, notFound()
+	}
+	return slices.Clone(v.logs), nil
+}
+
+// CancelImport marks the import of a version as canceled: one that nobody took has ended
+// with that.
+func (w *World) CancelImport(actor, versionID uuid.UUID) error {
+	w.lock()
+	defer w.unlock()
+	refused := w.tryCancelImport(actor, versionID)
+	w.record(Change{Actor: actor, Op: "cancel import", Version: versionID}, refused)
+	if refused != nil {
+		return refused
+	}
+	return nil
+}
+
+func (w *World) tryCancelImport(actor, versionID uuid.UUID) *Error {
+	v := w.readableVersion(actor, versionID)
+	switch {
+	case v == nil:
+		return notFound()
+	case !v.job.completed.IsZero():
+		return refuse(Invalid, "Job has already completed!")
+	case !v.job.canceled.IsZero():
+		return refuse(Invalid, "Job has already been marked as canceled!")
+	case !w.mayManageTemplates(actor, v.organization):
+		return refuse(Internal, "Internal error updating provisioner job.")
+	}
+	v.job.canceled, v.job.updated = w.stamp(), w.stamp()
+	if v.next != nil {
+		v.next.off = true
+	}
+	end := func() { v.job.completed, v.job.updated, v.updated = w.stamp(), w.stamp(), w.stamp() }
+	if v.job.started.IsZero() {
+		end()
+		return nil
+	}
+	v.next = w.in(v.cancel, end)
+	return nil
 }
 
 // CreateTemplate makes a template of a version that belongs to none yet.
@@ -150,12 +248,12 @@ func (w *World) tryPromote(actor, templateID, versionID uuid.UUID) *Error {
 		return refuse(NotFound, "Template version not found.")
 	case v.template != t.id:
 		return refuse(Invalid, "The provided template version doesn't belong to the specified template.")
-	case !w.mayManageTemplates(actor, t.organization):
-		return notFound()
-	case v.job.status() != "succeeded":
+	case v.job.status() != core.JobSucceeded:
 		return refuse(Forbidden, "Only versions that have been built successfully can be promoted.")
 	case v.archived:
 		return refuse(Invalid, "The provided template version is archived.")
+	case !w.mayManageTemplates(actor, t.organization):
+		return refuse(Internal, "Internal error updating active template version.")
 	}
 	t.active, t.updated = v.id, w.stamp()
 	return nil

@@ -88,27 +88,77 @@ func (w *World) CreateUser(actor uuid.UUID, spec UserSpec) (User, error) {
 }
 
 func (w *World) createUser(actor uuid.UUID, spec UserSpec) (User, *Error) {
-	if !w.hasSiteRole(actor, RoleOwner, "user-admin") {
-		return User{}, forbidden()
-	}
+	// In Coder's order (source).
 	if !nameValid(spec.Username) {
 		return User{}, invalidField("username", `Validation failed for tag "username" with value: "`+spec.Username+`"`)
 	}
-	if w.userNamed(spec.Username) != nil {
-		return User{}, refuse(Conflict, "User already exists.")
+	if refused := w.loginPossible(&spec); refused != nil {
+		return User{}, refused
 	}
 	if len(spec.Organizations) == 0 {
 		return User{}, invalidField("organization_ids", "Must be present")
+	}
+	mayCreate := w.hasSiteRole(actor, RoleOwner, "user-admin")
+	if mayCreate && (w.userNamed(spec.Username) != nil || w.emailTaken(spec.Email)) {
+		return User{}, refuse(Conflict, "User already exists.")
 	}
 	for _, id := range spec.Organizations {
 		if w.organization(id) == nil {
 			return User{}, refuse(NotFound, "Organization does not exist with the provided id %q.", id)
 		}
 	}
+	if !mayCreate {
+		return User{}, refuse(Forbidden, "You are not authorized to create users.")
+	}
 	if spec.Status == "" {
 		spec.Status = UserDormant
 	}
 	return w.userView(w.addUser(spec)), nil
+}
+
+// loginPossible is what Coder demands of how a new user logs in (source).
+func (w *World) loginPossible(spec *UserSpec) *Error {
+	switch {
+	case spec.ServiceAccount && spec.LoginType != "" && spec.LoginType != LoginNone:
+		return refuse(Invalid, "Service accounts must use login type 'none'.")
+	case spec.ServiceAccount && spec.Password != "":
+		return refuse(Invalid, "Password cannot be set for service accounts.")
+	case spec.ServiceAccount && spec.Email != "":
+		return refuse(Invalid, "Email cannot be set for service accounts.")
+	case spec.ServiceAccount && !w.licensed:
+		return refuse(Forbidden, "Service Accounts is a Premium feature. Contact sales!")
+	case spec.ServiceAccount:
+		spec.LoginType = LoginNone
+	case spec.LoginType == LoginNone:
+		return refuse(Invalid, "Login type 'none' requires a service account.")
+	case (spec.LoginType == "" || spec.LoginType == loginPassword) && len(spec.Password) < 6:
+		return refuse(Invalid, "Password is invalid")
+	}
+	return nil
+}
+
+func (w *World) emailTaken(email string) bool {
+	for _, u := range w.users {
+		if email != "" && !u.deleted && strings.EqualFold(u.email, email) {
+			return true
+		}
+	}
+	return false
+}
+
+// License has the deployment make service accounts from now on.
+func (w *World) License() {
+	w.lock()
+	defer w.unlock()
+	w.licensed = true
+}
+
+// Licensed tells whether service accounts can be made.
+func (w *World) Licensed() bool {
+	w.lock()
+	defer w.unlock()
+	w.count("read license")
+	return w.licensed
 }
 
 // SetUserStatus activates or suspends a user.

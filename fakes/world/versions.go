@@ -3,6 +3,7 @@ package world
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,12 +16,18 @@ type VersionSpec struct {
 	Template uuid.UUID
 	Name     string
 	// Active makes it the template's active version.
-	Active           bool
-	Import           ImportPlan
-	Parameters       []ParameterSpec
-	Presets          []PresetSpec
+	Active     bool
+	Import     ImportPlan
+	Parameters []ParameterSpec
+	Presets    []PresetSpec
+	// Variables are the Terraform variables without a default: an import that is given
+	// no value for one fails.
+	Variables        []string
 	ExternalAuth     []ExternalAuth
 	HasExternalAgent bool
+	// Tags are what its import and its builds ask of a provisioner. An import that no
+	// daemon takes stays pending.
+	Tags map[string]string
 	// Start, Stop and Delete are how the builds of a workspace go: the first plan for
 	// its first build of the kind, and so on, the last for all that follow.
 	Start  []BuildPlan
@@ -39,6 +46,10 @@ type ImportPlan struct {
 	Ends core.JobStatus
 	// Error is the error of a failed import.
 	Error string
+	// Log is what the provisioner prints, one line a log entry.
+	Log string
+	// Cancel is how long a running import goes on after somebody canceled it.
+	Cancel time.Duration
 }
 
 // PresetSpec is a preset of a version.
@@ -73,11 +84,14 @@ type ExternalAuth struct {
 
 // TemplateVersion is a version as a caller who may read it sees it.
 type TemplateVersion struct {
-	ID               uuid.UUID
-	Name             string
-	Template         uuid.UUID
-	Organization     Organization
-	CreatedBy        uuid.UUID
+	ID           uuid.UUID
+	Name         string
+	Template     uuid.UUID
+	Organization Organization
+	CreatedBy    uuid.UUID
+	Message      string
+	// File is what the version was made of; uuid.Nil for one that was just added.
+	File             uuid.UUID
 	Archived         bool
 	Import           Job
 	HasExternalAgent bool
@@ -86,17 +100,26 @@ type TemplateVersion struct {
 }
 
 type version struct {
-	id               uuid.UUID
-	name             string
-	template         uuid.UUID
-	organization     uuid.UUID
-	creator          uuid.UUID
-	archived         bool
-	job              *job
+	id           uuid.UUID
+	name         string
+	template     uuid.UUID
+	organization uuid.UUID
+	creator      uuid.UUID
+	message      string
+	file         uuid.UUID
+	// given are the Terraform variables that it has a value for.
+	given    []string
+	archived bool
+	job      *job
+	// next is what the import will do by itself, unless it is canceled first.
+	next             *event
+	cancel           time.Duration
+	logs             []LogLine
 	parameters       []ParameterSpec
 	presets          []Preset
 	externalAuth     []ExternalAuth
 	hasExternalAgent bool
+	tags             map[string]string
 	plans            map[core.Transition][]BuildPlan
 	startWith        map[ParameterValue][]BuildPlan
 	created          time.Time
@@ -121,6 +144,7 @@ func (w *World) addVersion(organization, creator uuid.UUID, spec VersionSpec) *v
 	v := &version{
 		id: w.newID(idVersion), name: spec.Name, template: spec.Template, organization: organization, creator: creator,
 		parameters: spec.Parameters, externalAuth: spec.ExternalAuth, hasExternalAgent: spec.HasExternalAgent,
+		tags: spec.Tags,
 		plans: map[core.Transition][]BuildPlan{
 			core.TransitionStart: spec.Start, core.TransitionStop: spec.Stop, core.TransitionDelete: spec.Delete,
 		},
@@ -136,9 +160,16 @@ func (w *World) addVersion(organization, creator uuid.UUID, spec VersionSpec) *v
 
 // importVersion runs the import job as planned.
 func (w *World) importVersion(v *version, plan ImportPlan) {
-	v.job = w.newJob(coderTags(uuid.Nil, nil))
-	pick := func() { v.job.started, v.job.updated = w.stamp(), w.stamp() }
+	v.job, v.cancel = w.newJob(coderTags(v.creator, v.tags)), plan.Cancel
+	if _, available := w.matched(v.organization, v.job.tags); available == 0 {
+		return
+	}
+	pick := func() {
+		v.job.started, v.job.updated = w.stamp(), w.stamp()
+		v.say(w.stamp(), "Initializing the backend...\nReading the template...")
+	}
 	end := func() {
+		v.say(w.stamp(), plan.Log)
 		v.job.completed, v.job.updated, v.updated = w.stamp(), w.stamp(), w.stamp()
 		switch plan.Ends {
 		case core.JobFailed:
@@ -152,8 +183,17 @@ func (w *World) importVersion(v *version, plan ImportPlan) {
 		end()
 		return
 	}
-	w.in(plan.Queue, pick)
-	w.in(plan.Queue+plan.Run, end)
+	v.next = w.in(plan.Queue, func() {
+		pick()
+		v.next = w.in(plan.Run, end)
+	})
+}
+
+// say adds lines to the log of an import.
+func (v *version) say(at time.Time, text string) {
+	for line := range strings.Lines(text) {
+		v.logs = append(v.logs, LogLine{At: at, Text: strings.TrimSuffix(line, "\n")})
+	}
 }
 
 // VersionNamed finds a version of a template by its exact name, without any rights.
@@ -264,8 +304,14 @@ func (w *World) readableVersion(actor, id uuid.UUID) *version {
 }
 
 func (w *World) versionView(v *version) TemplateVersion {
+	imported := v.job.view()
+	imported.Provisioners, imported.Available = 0, 0
+	if imported.Status == core.JobPending {
+		imported.Provisioners, imported.Available = w.matched(v.organization, v.job.tags)
+	}
 	return TemplateVersion{
 		ID: v.id, Name: v.name, Template: v.template, Organization: w.organization(v.organization).view(), CreatedBy: v.creator,
-		Archived: v.archived, Import: v.job.view(), HasExternalAgent: v.hasExternalAgent, CreatedAt: v.created, UpdatedAt: v.updated,
+		Message: v.message, File: v.file,
+		Archived: v.archived, Import: imported, HasExternalAgent: v.hasExternalAgent, CreatedAt: v.created, UpdatedAt: v.updated,
 	}
 }

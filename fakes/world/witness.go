@@ -89,6 +89,17 @@ func (w *World) EveryLive() []Workspace {
 	return views
 }
 
+// Every lists the workspaces that were ever made in this deployment.
+func (w *World) Every() []Workspace {
+	w.lock()
+	defer w.unlock()
+	views := make([]Workspace, 0, len(w.workspaces))
+	for _, ws := range w.workspaces {
+		views = append(views, w.workspaceView(ws))
+	}
+	return views
+}
+
 // anywhere finds a workspace in either deployment.
 func (w *World) anywhere(id uuid.UUID) *workspace {
 	if ws := w.workspaceByID[id]; ws != nil || w.away == nil {

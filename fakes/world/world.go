@@ -52,9 +52,16 @@ type World struct {
 	buildByID     map[uuid.UUID]*build
 	agentByID     map[uuid.UUID]*agent
 	planned       map[planKey][]BuildPlan
-	files         map[uuid.UUID][]byte
+	files         map[uuid.UUID]file
+	// provisioners are by organization; see SetProvisioners.
+	provisioners map[uuid.UUID][]Provisioner
+	quotas       map[quotaKey]Budget
+	lasting      map[string]lasting
 	// published plans the versions that front ends make.
 	published func(name string, tar []byte) VersionSpec
+
+	// licensed: service accounts can be made.
+	licensed bool
 
 	requests map[string]int
 	changes  []Change
@@ -83,7 +90,8 @@ func New(clock ports.Clock, options ...Option) *World {
 		ids: map[idKind]uint64{}, users: map[uuid.UUID]*user{}, tokens: map[string]*user{},
 		sessions: map[uuid.UUID]uuid.UUID{}, links: map[externalLink]bool{}, versions: map[uuid.UUID]*version{},
 		workspaceByID: map[uuid.UUID]*workspace{}, buildByID: map[uuid.UUID]*build{}, agentByID: map[uuid.UUID]*agent{},
-		planned: map[planKey][]BuildPlan{}, files: map[uuid.UUID][]byte{},
+		planned: map[planKey][]BuildPlan{}, files: map[uuid.UUID]file{},
+		provisioners: map[uuid.UUID][]Provisioner{}, quotas: map[quotaKey]Budget{}, lasting: map[string]lasting{},
 		requests: map[string]int{}, limiter: newLimiter(), watchers: map[uuid.UUID][]*watcher{},
 	}
 	for _, option := range options {
@@ -250,6 +258,7 @@ const (
 	idScript       idKind = 0xa0000002
 	idFile         idKind = 0xf0000001
 	idToken        idKind = 0x70000001
+	idProvisioner  idKind = 0x90000001
 )
 
 // newID counts: the same scenario gives the same IDs.

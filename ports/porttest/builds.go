@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/assay-dev/assay/core"
+	"github.com/assay-dev/assay/ports"
 )
 
 const logLimit = 1 << 20
@@ -54,6 +55,7 @@ func (s stage) readsLogs(t *testing.T, build, agent uuid.UUID) {
 	if !tail.Truncated || len(tail.Text) > limit || tail.Text == "" || !strings.HasSuffix(whole.Text, tail.Text) {
 		t.Errorf("the last %d bytes are %q, truncated %v; want the end of %q", limit, tail.Text, tail.Truncated, whole.Text)
 	}
+	s.followLog(t, build)
 	logs, err = s.admin.Runner.AgentLogs(t.Context(), agent, limit)
 	fine(t, "read the ends of the agent logs", err)
 	for _, log := range logs {
@@ -153,4 +155,29 @@ func buildsInOrder(t *testing.T, s stage) {
 	equal(t, "last build", builds[3].ID, last.ID)
 	_, err = s.admin.Runner.Builds(t.Context(), uuid.New())
 	refused(t, "list builds of a missing workspace", err, core.FailureNotFound)
+}
+
+// followLog reads a build's log in two parts.
+func (s stage) followLog(t *testing.T, build uuid.UUID) {
+	t.Helper()
+	follower, ok := s.admin.Runner.(ports.BuildLogFollower)
+	if !ok {
+		return
+	}
+	all, err := follower.BuildLogAfter(t.Context(), build, 0)
+	fine(t, "read all lines of the build log", err)
+	if len(all) < 2 {
+		t.Fatalf("the build log has %d lines, want several", len(all))
+	}
+	middle := all[len(all)/2].ID
+	rest, err := follower.BuildLogAfter(t.Context(), build, middle)
+	fine(t, "read the lines after one", err)
+	if want := len(all) - len(all)/2 - 1; len(rest) != want {
+		t.Errorf("%d lines come after line %d of %d, want %d", len(rest), middle, len(all), want)
+	}
+	for _, line := range rest {
+		if line.ID <= middle {
+			t.Errorf("line %d is not after %d", line.ID, middle)
+		}
+	}
 }

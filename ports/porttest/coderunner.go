@@ -16,7 +16,9 @@ type fact struct {
 // CodeRunner runs the conformance suite. It asks for a Deployment for each row; rows
 // run in parallel, so a Deployment that several rows share must bear that. Rows
 // delete the workspaces that they make.
-func CodeRunner(t *testing.T, deployment func(t *testing.T) Deployment) {
+func CodeRunner(t *testing.T, deployment func(t *testing.T) Deployment) { show(t, facts, deployment) }
+
+func show(t *testing.T, facts []fact, deployment func(t *testing.T) Deployment) {
 	for _, f := range facts {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
@@ -46,6 +48,14 @@ var facts = []fact{
 	{"owner with roles", "site roles and organization roles are told apart", ownerRoles},
 	{"owner missing", "a user that does not exist is not found", ownerMissing},
 	{"member reads itself alone", "a plain member reads its own user, and another one is not found", ownerReadByMember},
+
+	// Making testers.
+	{"tester made active", "a user can be made active in one request: a plain member that logs in by password", testerMade},
+	{"tester of a taken name", "a taken name is a conflict, without regard to case", testerTaken},
+	{"tester made by a member", "a plain member makes no users", testerForbidden},
+	{"tester activated", "a dormant user can be activated, an active one stays so, a member activates nobody", testerActivated},
+	{"tester found by its name", "a user is found by name without regard to case; a missing one is not found", testerFound},
+	{"service account without a license", "the license tells whether there are service accounts; without one they are refused", testerServiceAccount},
 
 	// Organization, template, version.
 	{"organization by name", "organizations are found by name without regard to case", organizationByName},

@@ -35,8 +35,13 @@ func isNew(t *testing.T, got core.Workspace, request core.CreateRequest, by core
 }
 
 func createForAnother(t *testing.T, s stage) {
-	asked := request(s.member(t).User, s.Template(t, NoAgents))
-	isNew(t, s.create(t, s.admin.Runner, asked), asked, s.admin.User)
+	subject := s.Template(t, NoAgents)
+	asked := request(s.member(t).User, subject)
+	workspace := s.create(t, s.admin.Runner, asked)
+	isNew(t, workspace, asked, s.admin.User)
+	equal(t, "organization's name", workspace.OrganizationName, subject.OrganizationName)
+	equal(t, "template's name", workspace.TemplateName, subject.TemplateName)
+	equal(t, "automatic", workspace.Latest.Automatic, false)
 }
 
 func createForItself(t *testing.T, s stage) {

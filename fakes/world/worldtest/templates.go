@@ -33,7 +33,7 @@ var kinds = map[porttest.TemplateKind]world.VersionSpec{
 		},
 	},
 	porttest.ImportFails:       {Import: world.ImportPlan{Ends: core.JobFailed}},
-	porttest.ImportPending:     {Import: world.ImportPlan{Queue: 10000 * time.Hour}},
+	porttest.ImportPending:     {Tags: map[string]string{"pool": porttest.PoolNobodyServes}},
 	porttest.Archived:          {},
 	porttest.NeedsExternalAuth: {ExternalAuth: []world.ExternalAuth{{Provider: porttest.ExternalAuthID}}},
 	porttest.ExternalAgent:     {HasExternalAgent: true},

@@ -44,6 +44,7 @@ func New() *Deployment {
 	w := world.New(c)
 	d := &Deployment{World: w, Clock: c, templates: map[porttest.TemplateKind]porttest.Subject{}}
 	d.org = w.AddOrganization("acme")
+	w.PlanVersions(plan)
 	d.admin = w.AddUser(world.UserSpec{
 		Username: "operator", SiteRoles: []string{world.RoleOwner}, Organizations: []uuid.UUID{d.org.ID},
 	})

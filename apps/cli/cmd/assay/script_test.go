@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/assay-dev/assay/adapters/systemclock"
+	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/fakes/coderd"
 	"github.com/assay-dev/assay/fakes/world"
 )
@@ -33,6 +35,9 @@ func TestMain(m *testing.M) {
 //
 //	coder.docker   works              coder.broken  its startup script fails
 //	coder.nobuild  its build fails    coder.slow    its build takes an hour
+//	coder.kubernetes works too
+//
+// A version that is pushed works, but for "# no import" and "# no start" in its files.
 //
 // TESTER_TOKEN, ADMIN_TOKEN and PERSON_TOKEN are tokens of a plain member "tester", a
 // site owner "admin" and a person "jane"; CODER_SESSION_TOKEN is the tester's.
@@ -41,8 +46,14 @@ func TestMain(m *testing.M) {
 // that must exit with the code, "workspaces N", which waits until there are so many
 // workspaces, and "terminate", which sends SIGTERM to what runs in the background.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir: "../../testdata/scripts",
+	params := scripts()
+	params.Dir = "../../testdata/scripts"
+	testscript.Run(t, params)
+}
+
+// scripts is the stage of a script.
+func scripts() testscript.Params {
+	return testscript.Params{
 		Setup: func(env *testscript.Env) error {
 			w, tokens := newWorld()
 			d := &deployment{world: w, server: coderd.New(w, systemclock.New()), answered: make(chan struct{}, 1)}
@@ -64,7 +75,7 @@ func TestScripts(t *testing.T) {
 		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-	})
+	}
 }
 
 type deploymentKey struct{}
@@ -91,6 +102,7 @@ func newWorld() (w *world.World, tokens map[string]string) {
 	tokens = map[string]string{}
 	for _, spec := range []world.UserSpec{
 		{Username: "tester"},
+		{Username: "ci-tester"},
 		{Username: "admin", SiteRoles: []string{world.RoleOwner}},
 		{Username: "jane", LoginType: "oidc"},
 	} {
@@ -101,10 +113,12 @@ func newWorld() (w *world.World, tokens map[string]string) {
 	failing.Scripts = []world.ScriptLog{{DisplayName: "install", Text: "installing\nno such package: xyzzy"}}
 	tester, _ := w.UserNamed("tester")
 	for name, start := range map[string]world.BuildPlan{
-		"docker":  {Run: short, Agents: []world.AgentPlan{world.ReadyAgent("main", short, short)}},
-		"broken":  {Run: short, Agents: []world.AgentPlan{failing}},
-		"nobuild": {Run: short, Outcome: world.Fails, Log: "Error: no such image: region-eu-secret"},
-		"slow":    {Run: time.Hour},
+		"docker": {Run: short, Agents: []world.AgentPlan{world.ReadyAgent("main", short, short)}},
+
+		"kubernetes": {Run: short, Agents: []world.AgentPlan{world.ReadyAgent("main", short, short)}},
+		"broken":     {Run: short, Agents: []world.AgentPlan{failing}},
+		"nobuild":    {Run: short, Outcome: world.Fails, Log: "Error: no such image: region-eu-secret"},
+		"slow":       {Run: time.Hour},
 	} {
 		template := w.AddTemplate(world.TemplateSpec{Organization: tester.Memberships[0].Organization.ID, Name: name})
 		w.AddVersion(world.VersionSpec{
@@ -112,6 +126,20 @@ func newWorld() (w *world.World, tokens map[string]string) {
 			Parameters: []world.ParameterSpec{{Name: "region", Default: "us"}},
 		})
 	}
+	w.PlanVersions(func(_ string, tar []byte) world.VersionSpec {
+		spec := world.VersionSpec{
+			Import: world.ImportPlan{Run: short, Log: "Plan: 1 to add, 0 to change, 0 to destroy."},
+			Start:  []world.BuildPlan{{Run: short, Agents: []world.AgentPlan{world.ReadyAgent("main", short, short)}}},
+			Delete: []world.BuildPlan{{Run: short}},
+		}
+		switch {
+		case bytes.Contains(tar, []byte("# no import")):
+			spec.Import.Ends, spec.Import.Log = core.JobFailed, "Error: Unsupported argument"
+		case bytes.Contains(tar, []byte("# no start")):
+			spec.Start[0].Agents = []world.AgentPlan{failing}
+		}
+		return spec
+	})
 	return w, tokens
 }
 

@@ -10,6 +10,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -19,6 +20,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -28,6 +32,12 @@ import (
 // numbers is what one run of the command measured.
 type numbers struct {
 	Pairs int `json:"pairs"`
+	// Many is how many tests ran at once; ManySeconds are medians of the rounds.
+	Many             int     `json:"many"`
+	ManyRounds       int     `json:"manyRounds"`
+	ManyAssaySeconds float64 `json:"manyAssaySeconds"`
+	ManyBareSeconds  float64 `json:"manyBareSeconds"`
+	ManyRatio        float64 `json:"manyRatio"`
 	// Seconds are medians.
 	AssaySeconds float64 `json:"assaySeconds"`
 	BareSeconds  float64 `json:"bareSeconds"`
@@ -48,10 +58,12 @@ type numbers struct {
 
 func main() {
 	pairs := flag.Int("pairs", 10, "how many `PAIRS` of runs to time")
+	many := flag.Int("many", 20, "how many `TESTS` run at once in the second comparison, 0 to leave it out")
+	rounds := flag.Int("many-rounds", 3, "how many `ROUNDS` of those to time")
 	file := flag.String("json", "", "also write the numbers to this `FILE`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, *pairs, *file)
+	err := run(ctx, sizes{*pairs, *many, *rounds}, *file)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -59,9 +71,12 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, pairs int, file string) error {
-	if pairs < 1 {
-		return fmt.Errorf("-pairs: %d: must be at least 1", pairs)
+// sizes say how much is measured.
+type sizes struct{ pairs, many, rounds int }
+
+func run(ctx context.Context, size sizes, file string) error {
+	if size.pairs < 1 || size.many < 0 || size.rounds < 1 {
+		return fmt.Errorf("-pairs and -many-rounds must be at least 1, -many at least 0")
 	}
 	folder, err := os.MkdirTemp("", "assay-bench-")
 	if err != nil {
@@ -83,7 +98,7 @@ func run(ctx context.Context, pairs int, file string) error {
 	if err := b.prepare(ctx); err != nil {
 		return err
 	}
-	measured, err := b.measure(ctx, pairs)
+	measured, err := b.measure(ctx, size)
 	if err != nil {
 		return err
 	}
@@ -117,7 +132,8 @@ func (b *bench) prepare(ctx context.Context) error {
 	return err
 }
 
-func (b *bench) measure(ctx context.Context, pairs int) (numbers, error) {
+func (b *bench) measure(ctx context.Context, size sizes) (numbers, error) {
+	pairs := size.pairs
 	measured := numbers{Pairs: pairs, Platform: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU()}
 	// One pair unmeasured: caches of the provisioner fill.
 	if _, _, err := b.pair(ctx); err != nil {
@@ -135,7 +151,10 @@ func (b *bench) measure(ctx context.Context, pairs int) (numbers, error) {
 	measured.AssaySeconds, measured.BareSeconds = median(assay), median(bare)
 	measured.Ratio, measured.RatioMin, measured.RatioMax = median(ratios), slices.Min(ratios), slices.Max(ratios)
 
-	var err error
+	err := b.compareMany(ctx, size, &measured)
+	if err != nil {
+		return numbers{}, err
+	}
 	if measured.RequestsOwnToken, err = b.countRequests(ctx, b.tester.Token); err != nil {
 		return numbers{}, err
 	}
@@ -173,6 +192,59 @@ func (b *bench) assay(ctx context.Context, url, token string, more ...string) er
 	return nil
 }
 
+// compareMany has both contenders do many tests at once, in turn.
+func (b *bench) compareMany(ctx context.Context, size sizes, measured *numbers) error {
+	if size.many == 0 {
+		return nil
+	}
+	measured.Many, measured.ManyRounds = size.many, size.rounds
+	var assay, bare, ratios []float64
+	for i := range size.rounds {
+		a, err := timed(func() error { return b.assayMany(ctx, size.many) })
+		if err != nil {
+			return err
+		}
+		c, err := timed(func() error { return b.bareMany(ctx, size.many) })
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "%d at once, round %d of %d: assay %.1f s, bare API %.1f s, ratio %.3f\n", size.many, i+1, size.rounds, a, c, a/c)
+		assay, bare, ratios = append(assay, a), append(bare, c), append(ratios, a/c)
+	}
+	measured.ManyAssaySeconds, measured.ManyBareSeconds, measured.ManyRatio = median(assay), median(bare), median(ratios)
+	return nil
+}
+
+// assayMany runs one suite of many tests.
+func (b *bench) assayMany(ctx context.Context, many int) error {
+	var suite strings.Builder
+	suite.WriteString("tests:\n")
+	for i := range many {
+		fmt.Fprintf(&suite, "  - {name: test %d, template: coder.%s, version: %s}\n", i, b.template.TemplateName, b.template.VersionName)
+	}
+	file := filepath.Join(b.folder, "suite.yaml")
+	if err := os.WriteFile(file, []byte(suite.String()), 0o600); err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, b.binary, "run", "--suite", file, "--parallel", strconv.Itoa(many))
+	command.Env = []string{"HOME=" + b.folder, "CODER_URL=" + b.bed.URL, "CODER_SESSION_TOKEN=" + b.tester.Token}
+	if output, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("assay run --suite: %w: %s", err, output)
+	}
+	return nil
+}
+
+// bareMany does the same by bare API calls.
+func (b *bench) bareMany(ctx context.Context, many int) error {
+	errs := make([]error, many)
+	var tests sync.WaitGroup
+	for i := range many {
+		tests.Go(func() { errs[i] = b.bareAPI(ctx) })
+	}
+	tests.Wait()
+	return errors.Join(errs...)
+}
+
 // startup is the median time of a command that does nothing.
 func (b *bench) startup(ctx context.Context) (float64, error) {
 	var times []float64
@@ -203,7 +275,7 @@ func median(values []float64) float64 {
 
 func printTable(out io.Writer, n numbers) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, row := range [][3]any{
+	rows := [][3]any{
 		{"assay run, one passing test", fmt.Sprintf("%.2f s", n.AssaySeconds), fmt.Sprintf("median of %d", n.Pairs)},
 		{"the same by bare API calls", fmt.Sprintf("%.2f s", n.BareSeconds), fmt.Sprintf("median of %d", n.Pairs)},
 		{"ratio", fmt.Sprintf("%.3f", n.Ratio), fmt.Sprintf("median of the pairs, %.3f to %.3f", n.RatioMin, n.RatioMax)},
@@ -211,7 +283,14 @@ func printTable(out io.Writer, n numbers) error {
 		{"requests to Coder, operator's token", len(n.RequestsOperator), "one passing test"},
 		{"start-up (assay version)", fmt.Sprintf("%.0f ms", n.StartupSeconds*1000), "median of 20"},
 		{"size of the binary", fmt.Sprintf("%.1f MB", float64(n.BinaryBytes)/1e6), n.Platform},
-	} {
+	}
+	if n.Many > 0 {
+		rows = append(rows,
+			[3]any{fmt.Sprintf("assay run, %d passing tests at once", n.Many), fmt.Sprintf("%.1f s", n.ManyAssaySeconds), fmt.Sprintf("median of %d", n.ManyRounds)},
+			[3]any{"the same by bare API calls", fmt.Sprintf("%.1f s", n.ManyBareSeconds), fmt.Sprintf("median of %d", n.ManyRounds)},
+			[3]any{"ratio", fmt.Sprintf("%.3f", n.ManyRatio), "median of the rounds"})
+	}
+	for _, row := range rows {
 		if _, err := fmt.Fprintf(table, "%v\t%v\t%v\n", row[0], row[1], row[2]); err != nil {
 			return err
 		}
