@@ -1,0 +1,60 @@
+package access
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/assay-dev/assay/apps/http/problem"
+	"github.com/assay-dev/assay/ports"
+)
+
+// limits bound how often each of many may do something.
+type limits struct {
+	clock ports.Clock
+	rate  rate.Limit
+	burst int
+
+	mu sync.Mutex
+	by map[string]*rate.Limiter
+}
+
+// maxLimits bounds the memory of limits. When there are more, all begin anew: whoever has
+// so many addresses is not held up by a bound for each.
+const maxLimits = 10000
+
+func newLimits(clock ports.Clock, perSecond float64, burst int) *limits {
+	return &limits{clock: clock, rate: rate.Limit(perSecond), burst: burst, by: map[string]*rate.Limiter{}}
+}
+
+// take counts one, and returns how long to wait if that is too much; then it does not
+// count.
+func (l *limits) take(who string) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	limiter := l.by[who]
+	if limiter == nil {
+		if len(l.by) >= maxLimits {
+			clear(l.by)
+		}
+		limiter = rate.NewLimiter(l.rate, l.burst)
+		l.by[who] = limiter
+	}
+	// The wall clock can jump.
+	now := time.Unix(0, 0).Add(l.clock.Monotonic())
+	reservation := limiter.ReserveN(now, 1)
+	wait := reservation.DelayFrom(now)
+	if wait > 0 {
+		reservation.CancelAt(now)
+	}
+	return wait
+}
+
+func tooMany(w http.ResponseWriter, wait time.Duration) {
+	seconds := int((wait + time.Second - 1) / time.Second)
+	w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	problem.Write(w, http.StatusTooManyRequests, "too many requests: wait as Retry-After says")
+}

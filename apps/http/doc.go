@@ -1,0 +1,7 @@
+// Package server is assay as a service: tests over HTTP, their history, and a page to
+// watch them. It holds flags, wiring and the HTTP server; what can be done with tests is
+// in package service, how it looks over HTTP in packages api and page, and who may do it
+// in package access.
+package server
+
+//go:generate go run ../cli/cmd/clidocs -server ../../docs/reference/server.md -openapi ../../docs/reference/openapi.yaml
