@@ -32,7 +32,7 @@ func newSecurity(life fx.Lifecycle, env Env, options Options, pages *page.Pages,
 	}
 	s := &security{}
 	config := access.Config{
-		Secure: options.TLSCert != "" || options.BehindProxy, RequestsPerSecond: options.RequestsPerSecond, Burst: options.Burst,
+		Secure: options.TLSCert != "" || options.BehindProxy, Proxied: options.BehindProxy, RequestsPerSecond: options.RequestsPerSecond, Burst: options.Burst,
 		Clock: env.Clock, Random: env.Random, Logger: log, Login: pages.Login,
 	}
 	if options.Tokens != "" {
@@ -44,11 +44,12 @@ func newSecurity(life fx.Lifecycle, env Env, options Options, pages *page.Pages,
 	if options.OIDCIssuer != "" {
 		config.OIDC, err = access.NewOIDC(access.OIDCConfig{
 			Issuer: options.OIDCIssuer, Audience: options.OIDCAudience, NameClaim: options.OIDCNameClaim, GroupsClaim: options.OIDCGroupsClaim,
-			RolesFile: options.OIDCRoles, Clock: env.Clock,
+			RolesFile: options.OIDCRoles, Clock: env.Clock, Logger: log,
 		})
 		if err != nil {
 			return nil, err
 		}
+		goes(life, config.OIDC.Run)
 	}
 	if config.SessionKey, err = sessionKey(env, options); err != nil {
 		return nil, err

@@ -86,11 +86,17 @@ func TestTLS(t *testing.T) {
 		t.Errorf("after the certificate was renewed: %v", err)
 	}
 	folder.write("tls.key", "no key")
-	if _, err := get(renewed); err != nil {
-		t.Errorf("with a key that cannot be used: %v, want the certificate of before", err)
+	for range 3 {
+		if _, err := get(renewed); err != nil {
+			t.Errorf("with a key that cannot be used: %v, want the certificate of before", err)
+		}
 	}
 	if answer := f.do(asked{method: http.MethodGet, path: "/healthz"}); answer.status != http.StatusBadRequest {
 		t.Errorf("without TLS: %d %s", answer.status, answer.text)
+	}
+	f.stop()
+	if told := strings.Count(f.log.String(), "the new certificate cannot be used"); told != 1 {
+		t.Errorf("the log tells %d times of the key that cannot be used, want once", told)
 	}
 }
 

@@ -17,6 +17,8 @@ type certificate struct {
 	mu       sync.Mutex
 	modified [2]time.Time
 	current  *tls.Certificate
+	// problem is what was said of files that cannot be used.
+	problem string
 }
 
 // TLS is the configuration of a server with the certificate of two files in PEM, which are
@@ -63,8 +65,13 @@ func (c *certificate) newest() *tls.Certificate {
 	if err != nil || modified == c.modified {
 		return c.current
 	}
-	if err := c.read(); err != nil {
+	err = c.read()
+	switch {
+	case err == nil:
+		c.problem = ""
+	case err.Error() != c.problem:
 		// The other file may come in a moment.
+		c.problem = err.Error()
 		c.log.Warn("the new certificate cannot be used; the old one stays", "error", err)
 	}
 	return c.current

@@ -2,13 +2,16 @@ package access
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"runtime/debug"
 	"strings"
 
 	"github.com/assay-dev/assay/apps/http/problem"
@@ -26,6 +29,9 @@ type Config struct {
 	OIDC   *OIDC
 	// Secure: browsers reach the server by TLS.
 	Secure bool
+	// Proxied: all requests come through a proxy, which adds to X-Forwarded-For whose they
+	// are.
+	Proxied bool
 	// SessionKey seals the sessions of the page.
 	SessionKey []byte
 	// RequestsPerSecond and Burst bound each caller.
@@ -78,21 +84,32 @@ var localCaller = Caller{Name: "local", Roles: map[string]Role{EveryPlane: Admin
 // errRefused: the request was answered.
 var errRefused = errors.New("refused")
 
-// Wrap guards the handler.
+// Wrap guards the handler. Each request that changes something or is refused leaves a line
+// in the log, however it ends.
 func (g *Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &answer{ResponseWriter: w}
-		defer g.recovered(out, r)
 		setHeaders(w.Header(), g.Secure)
 		// The body is bounded in a copy: by that of the request itself net/http tells whether
 		// the rest of a body that was left must be kept from being read as the next request.
-		limited := r.WithContext(r.Context())
-		limited.Body = http.MaxBytesReader(w, r.Body, MaxBody)
-		caller, err := g.admit(out, limited)
-		if err == nil {
-			next.ServeHTTP(out, limited.WithContext(WithCaller(r.Context(), caller)))
+		served := r.WithContext(r.Context())
+		served.Body = http.MaxBytesReader(w, r.Body, MaxBody)
+		var caller Caller
+		var err error
+		defer func() {
+			failure := recover()
+			if failure != nil {
+				g.failed(out, r, failure)
+			}
+			g.audit(served, caller, out.status, err)
+			if failure == http.ErrAbortHandler { //nolint:errorlint // it is this value
+				panic(failure)
+			}
+		}()
+		if caller, err = g.admit(out, served); err == nil {
+			served = served.WithContext(WithCaller(r.Context(), caller))
+			next.ServeHTTP(out, served)
 		}
-		g.audit(r, caller, out.status)
 	})
 }
 
@@ -102,7 +119,11 @@ func (g *Guard) admit(w *answer, r *http.Request) (Caller, error) {
 		problem.Write(w, status, detail)
 		return Caller{}, errRefused
 	}
-	for name := range r.URL.Query() {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return refuse(http.StatusBadRequest, "the query of the URL cannot be read: write ; and % in it as %3B and %25")
+	}
+	for name := range query {
 		if tokenInURL[strings.ToLower(name)] {
 			return refuse(http.StatusBadRequest, "a token must not be in a URL, which logs and histories keep: send it as Authorization: Bearer, and take another token, since this one is in them now")
 		}
@@ -121,7 +142,11 @@ func (g *Guard) admit(w *answer, r *http.Request) (Caller, error) {
 	}
 	caller, how, err := g.identify(r)
 	switch {
+	case errors.Is(err, errGuesses):
+		tooMany(w, g.strangers.look(g.remoteOf(r)))
+		return Caller{}, errRefused
 	case errors.Is(err, errIssuer):
+		g.strangers.take(g.remoteOf(r))
 		w.Header().Set("Retry-After", "10")
 		return refuse(http.StatusServiceUnavailable, "the OpenID Connect issuer does not answer, so nobody knows whose token this is; try again")
 	case err != nil:
@@ -152,14 +177,15 @@ const (
 	bySession
 )
 
-// identify says who asks: errToken for nobody, errIssuer where nobody knows now.
+// identify says who asks: errToken for nobody, errIssuer where nobody knows now,
+// errGuesses where whoever asks guessed too often.
 func (g *Guard) identify(r *http.Request) (Caller, proof, error) {
 	if given := r.Header.Get("Authorization"); given != "" {
 		scheme, token, _ := strings.Cut(given, " ")
 		if !strings.EqualFold(scheme, "Bearer") || token == "" {
 			return Caller{}, byNothing, errToken
 		}
-		shown, err := g.shown(r.Context(), strings.TrimSpace(token))
+		shown, err := g.shown(r, strings.TrimSpace(token))
 		if err != nil {
 			return Caller{}, byToken, err
 		}
@@ -174,12 +200,19 @@ func (g *Guard) identify(r *http.Request) (Caller, proof, error) {
 	return caller, bySession, err
 }
 
-// shown is what a token proves.
-func (g *Guard) shown(ctx context.Context, token string) (session, error) {
+// errGuesses: whoever asks guessed tokens too often.
+var errGuesses = errors.New("too many guesses")
+
+// shown is what a token proves. A token that the issuer may be asked about is not looked at
+// for who guessed too often, lest they have this server ask it without end.
+func (g *Guard) shown(r *http.Request, token string) (session, error) {
 	if g.OIDC == nil || !looksLikeJWT(token) {
 		return session{Digest: DigestOf(token)}, nil
 	}
-	who, err := g.OIDC.caller(ctx, token)
+	if g.strangers.look(g.remoteOf(r)) > 0 {
+		return session{}, errGuesses
+	}
+	who, err := g.OIDC.caller(r.Context(), token)
 	return session{OIDC: &who}, err
 }
 
@@ -213,7 +246,7 @@ func (g *Guard) bounded(w *answer, caller Caller) (Caller, error) {
 // refuseStranger answers a request of nobody. guessed: it showed a token.
 func (g *Guard) refuseStranger(w *answer, r *http.Request, guessed bool) (Caller, error) {
 	if guessed {
-		if wait := g.strangers.take(hostOf(r.RemoteAddr)); wait > 0 {
+		if wait := g.strangers.take(g.remoteOf(r)); wait > 0 {
 			tooMany(w, wait)
 			return Caller{}, errRefused
 		}
@@ -227,31 +260,45 @@ func (g *Guard) refuseStranger(w *answer, r *http.Request, guessed bool) (Caller
 	return Caller{}, errRefused
 }
 
-// recovered answers a request whose handler failed in a way that it should not.
-func (g *Guard) recovered(w *answer, r *http.Request) {
-	failure := recover()
-	switch {
-	case failure == nil:
-	case failure == http.ErrAbortHandler: //nolint:errorlint // it is this value
-		panic(failure)
-	default:
-		g.Logger.Error("a request failed", "method", r.Method, "path", bounded(r.URL.Path), "panic", fmt.Sprint(failure))
-		if w.status == 0 {
-			problem.Write(w, http.StatusInternalServerError, "the server failed; its log says why")
-		}
+// failed answers a request whose handler failed in a way that it should not. The answer's
+// number leads to the line of the log.
+func (g *Guard) failed(w *answer, r *http.Request, failure any) {
+	if failure == http.ErrAbortHandler { //nolint:errorlint // it is this value
+		return
+	}
+	var number [8]byte
+	_, _ = io.ReadFull(g.Random, number[:])
+	id := hex.EncodeToString(number[:])
+	g.Logger.Error("a request failed", "failure", id, "method", r.Method, "path", bounded(r.URL.Path), "panic", fmt.Sprint(failure),
+		"stack", string(debug.Stack()))
+	if w.status == 0 {
+		problem.Write(w, http.StatusInternalServerError, "the server failed; its log says why, at failure "+id)
 	}
 }
 
-// audit logs what changes something, and what was refused.
-func (g *Guard) audit(r *http.Request, caller Caller, status int) {
+// audit logs what changes something, and what was refused, with err or by the service. A
+// browser that is sent to the login was not refused.
+func (g *Guard) audit(r *http.Request, caller Caller, status int, err error) {
 	safe := r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
-	refused := status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusTooManyRequests
+	refused := err != nil && status != http.StatusSeeOther || status == http.StatusForbidden
 	if safe && !refused {
 		return
 	}
 	g.Logger.LogAttrs(context.WithoutCancel(r.Context()), slog.LevelInfo, "audit",
 		slog.String("caller", caller.Name), slog.String("method", r.Method), slog.String("path", bounded(r.URL.Path)),
-		slog.Int("status", status), slog.String("remote", hostOf(r.RemoteAddr)))
+		slog.String("route", r.Pattern), slog.Int("status", status), slog.String("remote", g.remoteOf(r)))
+}
+
+// remoteOf is whose request it is, by the address of their machine. Of what stands in
+// X-Forwarded-For only the last address is the proxy's word; the rest is the client's.
+func (g *Guard) remoteOf(r *http.Request) string {
+	if lines := r.Header.Values("X-Forwarded-For"); g.Proxied && len(lines) > 0 {
+		hops := strings.Split(lines[len(lines)-1], ",")
+		if address, err := netip.ParseAddr(hostOf(strings.TrimSpace(hops[len(hops)-1]))); err == nil {
+			return address.String()
+		}
+	}
+	return hostOf(r.RemoteAddr)
 }
 
 func bounded(text string) string { return text[:min(len(text), 200)] }
@@ -328,15 +375,32 @@ func (g *Guard) login(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
-	if wait := g.strangers.take(hostOf(r.RemoteAddr)); wait > 0 {
+	if wait := g.strangers.take(g.remoteOf(r)); wait > 0 {
 		tooMany(w, wait)
 		return
 	}
-	shown, err := g.shown(r.Context(), strings.TrimSpace(r.PostFormValue("token")))
+	// The form is read here: PostFormValue takes a body that is too large for an empty one.
+	if err := r.ParseForm(); err != nil {
+		status := http.StatusBadRequest
+		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		g.Login(w, r, status, "That was no token: the form could not be read.")
+		return
+	}
+	token := strings.TrimSpace(r.PostForm.Get("token"))
+	if token == "" {
+		g.Login(w, r, http.StatusUnauthorized, "Give a token of this server.")
+		return
+	}
+	shown, err := g.shown(r, token)
 	if err == nil {
 		_, err = g.callerOf(shown)
 	}
 	switch {
+	case errors.Is(err, errGuesses):
+		tooMany(w, g.strangers.look(g.remoteOf(r)))
+		return
 	case errors.Is(err, errIssuer):
 		g.Login(w, r, http.StatusServiceUnavailable, "The OpenID Connect issuer does not answer. Try again in a moment.")
 		return
@@ -345,12 +409,16 @@ func (g *Guard) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	cookie, err := g.sessions.begin(shown, g.Clock.Now())
+	if errors.Is(err, errTooLarge) {
+		g.Login(w, r, http.StatusUnauthorized, "You are in so many of this server's groups that a browser cannot keep them. Ask its administrator to give fewer groups roles.")
+		return
+	}
 	if err != nil {
 		problem.Write(w, http.StatusInternalServerError, "the session could not be begun")
 		return
 	}
 	http.SetCookie(w, cookie)
-	http.Redirect(w, r, localPath(r.PostFormValue("to")), http.StatusSeeOther)
+	http.Redirect(w, r, localPath(r.PostForm.Get("to")), http.StatusSeeOther)
 }
 
 // localPath is a path of this server, "/" for anything else.

@@ -33,10 +33,26 @@ func newLimits(clock ports.Clock, perSecond float64, burst int) *limits {
 // take counts one, and returns how long to wait if that is too much; then it does not
 // count.
 func (l *limits) take(who string) time.Duration {
+	limiter, now := l.of(who)
+	reservation := limiter.ReserveN(now, 1)
+	wait := reservation.DelayFrom(now)
+	if wait > 0 {
+		reservation.CancelAt(now)
+	}
+	return wait
+}
+
+// look returns how long to wait before one more is not too much. It counts nothing.
+func (l *limits) look(who string) time.Duration {
+	limiter, now := l.of(who)
+	missing := 1 - limiter.TokensAt(now)
+	return time.Duration(max(0, missing) / float64(l.rate) * float64(time.Second))
+}
+
+func (l *limits) of(who string) (limiter *rate.Limiter, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	limiter := l.by[who]
-	if limiter == nil {
+	if limiter = l.by[who]; limiter == nil {
 		if len(l.by) >= maxLimits {
 			clear(l.by)
 		}
@@ -44,13 +60,7 @@ func (l *limits) take(who string) time.Duration {
 		l.by[who] = limiter
 	}
 	// The wall clock can jump.
-	now := time.Unix(0, 0).Add(l.clock.Monotonic())
-	reservation := limiter.ReserveN(now, 1)
-	wait := reservation.DelayFrom(now)
-	if wait > 0 {
-		reservation.CancelAt(now)
-	}
-	return wait
+	return limiter, time.Unix(0, 0).Add(l.clock.Monotonic())
 }
 
 func tooMany(w http.ResponseWriter, wait time.Duration) {

@@ -1,21 +1,21 @@
 package access
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
+	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
-	"go.yaml.in/yaml/v3"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/assay-dev/assay/ports"
 )
@@ -29,17 +29,24 @@ type OIDCConfig struct {
 	// RolesFile says which roles groups have.
 	RolesFile string
 	Clock     ports.Clock
+	Logger    *slog.Logger
 }
 
 // OIDC takes the ID tokens of one OpenID Connect issuer. It is safe for concurrent use.
 type OIDC struct {
 	OIDCConfig
-	roles  map[string]map[string]Role
+	roles  watched[groupRoles]
 	client *http.Client
-
-	mu       sync.Mutex
-	verifier *oidc.IDTokenVerifier
+	// asking has one request to the issuer for all who wait for its answer.
+	asking   singleflight.Group
+	verifier atomic.Pointer[oidc.IDTokenVerifier]
 }
+
+// groupRoles are the roles of each group, by control plane.
+type groupRoles map[string]map[string]Role
+
+// oidcPrefix begins the names of an issuer's callers, and those of no others.
+const oidcPrefix = "oidc:"
 
 // issuerTime bounds a request to the issuer.
 const issuerTime = 10 * time.Second
@@ -54,29 +61,28 @@ func NewOIDC(config OIDCConfig) (*OIDC, error) {
 		return nil, errors.New("--oidc-issuer: must be a URL that begins with https://: whoever can change the issuer's keys on their way is everybody")
 	}
 	o := &OIDC{OIDCConfig: config, client: &http.Client{Timeout: issuerTime}}
-	if o.roles, err = readRoles(config.RolesFile); err != nil {
-		return nil, fmt.Errorf("--oidc-roles: %s: %w", config.RolesFile, err)
+	o.roles = watched[groupRoles]{path: config.RolesFile, what: "file of roles", parse: parseRoles, clock: config.Clock, log: config.Logger}
+	if err := o.roles.read(); err != nil {
+		return nil, fmt.Errorf("--oidc-roles: %w", err)
 	}
 	return o, nil
 }
 
-func readRoles(path string) (map[string]map[string]Role, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	decoder.KnownFields(true)
+// Run reads the file of roles again whenever it changes, until ctx is done. A file that
+// cannot be used leaves the roles as they were, and is logged once.
+func (o *OIDC) Run(ctx context.Context) { o.roles.Run(ctx) }
+
+func parseRoles(text []byte) (groupRoles, error) {
 	var document struct {
 		Groups map[string]map[string]string `yaml:"groups"`
 	}
-	if err := decoder.Decode(&document); err != nil {
+	if err := decodeOne(text, &document); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	if len(document.Groups) == 0 {
 		return nil, errors.New("groups: must give roles to at least one group, such as {platform-team: {main: admin}}")
 	}
-	roles := map[string]map[string]Role{}
+	roles := groupRoles{}
 	for group, planes := range document.Groups {
 		roles[group] = map[string]Role{}
 		for plane, name := range planes {
@@ -132,6 +138,9 @@ func (o *OIDC) caller(ctx context.Context, token string) (identity, error) {
 		}
 		who.Groups = []string{one}
 	}
+	// Somebody can be in more groups than a session's cookie holds.
+	roles := o.roles.now()
+	who.Groups = slices.DeleteFunc(who.Groups, func(group string) bool { return roles[group] == nil })
 	return who, nil
 }
 
@@ -145,27 +154,37 @@ type identity struct {
 // rolesOf are the roles of somebody's groups, the largest for each control plane. The name
 // is told apart from those of the file.
 func (o *OIDC) rolesOf(who identity) Caller {
-	caller := Caller{Name: "oidc:" + who.Name, Roles: map[string]Role{}}
+	caller := Caller{Name: oidcPrefix + who.Name, Roles: map[string]Role{}}
+	roles := o.roles.now()
 	for _, group := range who.Groups {
-		for plane, role := range maps.All(o.roles[group]) {
+		for plane, role := range roles[group] {
 			caller.Roles[plane] = max(caller.Roles[plane], role)
 		}
 	}
 	return caller
 }
 
-// discovered asks the issuer for its keys' address, once.
+// discovered asks the issuer for its keys' address, until it answered once. All who need it
+// wait for the same request, each as long as it likes.
 func (o *OIDC) discovered(ctx context.Context) (*oidc.IDTokenVerifier, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.verifier != nil {
-		return o.verifier, nil
+	if verifier := o.verifier.Load(); verifier != nil {
+		return verifier, nil
 	}
-	// The keys are fetched with this context later, so it must not end with the request.
-	provider, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), o.client), o.Issuer)
-	if err != nil {
-		return nil, err
+	answer := o.asking.DoChan("", func() (any, error) {
+		// The keys are fetched with this context later, so it must not end with a request.
+		provider, err := oidc.NewProvider(oidc.ClientContext(context.Background(), o.client), o.Issuer)
+		if err != nil {
+			return nil, err
+		}
+		verifier := provider.Verifier(&oidc.Config{ClientID: o.Audience, Now: o.Clock.Now})
+		o.verifier.Store(verifier)
+		return verifier, nil
+	})
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case got := <-answer:
+		verifier, _ := got.Val.(*oidc.IDTokenVerifier)
+		return verifier, got.Err
 	}
-	o.verifier = provider.Verifier(&oidc.Config{ClientID: o.Audience, Now: o.Clock.Now})
-	return o.verifier, nil
 }

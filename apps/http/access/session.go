@@ -5,6 +5,7 @@ import (
 	"crypto/cipher"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +17,12 @@ const SessionTime = 12 * time.Hour
 
 // SessionKeySize is the size of the key that seals sessions, in bytes.
 const SessionKeySize = 32
+
+// maxCookie bounds the value of a cookie, in bytes: browsers keep 4,096 with the name.
+const maxCookie = 4000
+
+// errTooLarge: a browser would not keep the session.
+var errTooLarge = errors.New("the session does not fit into a cookie")
 
 // session is what a browser keeps, sealed: which token it showed. The token itself is not
 // in it, and the session ends when the token does.
@@ -64,7 +71,7 @@ func (s *sessions) cookie(value string, maxAge int) *http.Cookie {
 	}
 }
 
-// begin is the cookie of a new session.
+// begin is the cookie of a new session; errTooLarge where a browser would not keep it.
 func (s *sessions) begin(begun session, now time.Time) (*http.Cookie, error) {
 	begun.Expires = now.Add(SessionTime)
 	if begun.OIDC != nil && begun.OIDC.Expires.Before(begun.Expires) {
@@ -79,7 +86,11 @@ func (s *sessions) begin(begun session, now time.Time) (*http.Cookie, error) {
 		return nil, fmt.Errorf("begin a session: %w", err)
 	}
 	sealed := s.sealer.Seal(nonce, nonce, text, []byte(s.name()))
-	return s.cookie(base64.RawURLEncoding.EncodeToString(sealed), int(SessionTime/time.Second)), nil
+	value := base64.RawURLEncoding.EncodeToString(sealed)
+	if len(value) > maxCookie {
+		return nil, errTooLarge
+	}
+	return s.cookie(value, int(SessionTime/time.Second)), nil
 }
 
 // end is the cookie that ends the session.

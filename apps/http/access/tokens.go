@@ -1,8 +1,6 @@
 package access
 
 import (
-	"bytes"
-	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
@@ -11,18 +9,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/assay-dev/assay/ports"
 )
-
-// ReloadInterval is how often the file of tokens is looked at.
-const ReloadInterval = 5 * time.Second
 
 // TokenPrefix is how tokens of a server begin, so that people and scanners know them.
 const TokenPrefix = "assay_"
@@ -59,99 +52,22 @@ type entry struct {
 
 // Tokens are the callers of a file that holds their tokens' digests. It is safe for
 // concurrent use.
-type Tokens struct {
-	path  string
-	clock ports.Clock
-	log   *slog.Logger
-
-	mu      sync.Mutex
-	text    []byte
-	entries []entry
-	problem string
-}
+type Tokens struct{ watched[[]entry] }
 
 // OpenTokens reads a file of tokens. Every error names the file.
 func OpenTokens(path string, clock ports.Clock, logger *slog.Logger) (*Tokens, error) {
-	t := &Tokens{path: path, clock: clock, log: logger}
+	t := &Tokens{watched[[]entry]{path: path, what: "file of tokens", parse: parseTokens, clock: clock, log: logger}}
 	if err := t.read(); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-// Run reads the file again whenever it changes, until ctx is done. A file that cannot be
-// used leaves the callers as they were, and is logged once.
-func (t *Tokens) Run(ctx context.Context) {
-	for {
-		due := make(chan struct{})
-		timer := t.clock.AfterFunc(ReloadInterval, func() { close(due) })
-		select {
-		case <-due:
-			t.refresh()
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
-	}
-}
-
-func (t *Tokens) refresh() {
-	problem := ""
-	if err := t.read(); err != nil {
-		problem = err.Error()
-	}
-	t.mu.Lock()
-	before := t.problem
-	t.problem = problem
-	t.mu.Unlock()
-	switch {
-	case problem != "" && problem != before:
-		t.log.Error("the file of tokens cannot be used; the callers stay as they were", "error", problem)
-	case problem == "" && before != "":
-		t.log.Info("the file of tokens can be used again", "file", t.path)
-	}
-}
-
-// maxTokensBytes bounds the file.
-const maxTokensBytes = 1 << 20
-
-func (t *Tokens) read() error {
-	info, err := os.Stat(t.path)
-	switch {
-	case err != nil:
-		return err
-	case info.Mode().Perm()&0o022 != 0:
-		return fmt.Errorf("%s: others than its owner can write it, and so give themselves roles: take that right away (chmod go-w)", t.path)
-	case info.Size() > maxTokensBytes:
-		return fmt.Errorf("%s: is larger than 1 MiB", t.path)
-	}
-	text, err := os.ReadFile(t.path)
-	if err != nil {
-		return err
-	}
-	t.mu.Lock()
-	same := t.text != nil && bytes.Equal(text, t.text)
-	t.mu.Unlock()
-	if same {
-		return nil
-	}
-	entries, err := parseTokens(text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", t.path, err)
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text, t.entries = text, entries
-	return nil
-}
-
 func parseTokens(text []byte) ([]entry, error) {
-	decoder := yaml.NewDecoder(bytes.NewReader(text))
-	decoder.KnownFields(true)
 	var document struct {
 		Tokens []entry `yaml:"tokens"`
 	}
-	if err := decoder.Decode(&document); err != nil {
+	if err := decodeOne(text, &document); err != nil {
 		if errors.Is(err, io.EOF) {
 			return nil, errors.New("is empty: list tokens under tokens, or write tokens: []")
 		}
@@ -178,6 +94,8 @@ func (e *entry) resolve() error {
 		return fmt.Errorf("line %d: token: a token must not be in this file: write its SHA-256 as sha256", e.Token.Line)
 	case e.Name == "" || len(e.Name) > 100 || strings.ContainsFunc(e.Name, func(c rune) bool { return c <= ' ' || c > '~' }):
 		return errors.New("name: must be 1 to 100 printable ASCII characters without spaces")
+	case strings.HasPrefix(e.Name, oidcPrefix):
+		return fmt.Errorf("name: must not begin with %s, as the names of an issuer's callers do", oidcPrefix)
 	case len(e.Roles) == 0:
 		return errors.New("roles: must give a role on a control plane, or on \"*\" for all, such as {main: tester}")
 	}
@@ -185,7 +103,9 @@ func (e *entry) resolve() error {
 	if err != nil || len(digest) != len(e.digest) {
 		return errors.New("sha256: must be the SHA-256 of the token, 64 hexadecimal digits: `assay-server token` prints it")
 	}
-	e.digest = Digest(digest)
+	if e.digest = Digest(digest); e.digest == DigestOf("") {
+		return errors.New("sha256: is that of an empty text, so whoever gives no token would be let in: `assay-server token` makes a token and prints its digest")
+	}
 	e.caller = Caller{Name: e.Name, Roles: map[string]Role{}}
 	for plane, name := range e.Roles {
 		role, known := ParseRole(name)
@@ -200,18 +120,16 @@ func (e *entry) resolve() error {
 // Find is the caller whose token has the digest; false for none. It takes as long for each
 // digest.
 func (t *Tokens) Find(digest Digest) (Caller, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	found := -1
-	for i := range t.entries {
-		if subtle.ConstantTimeCompare(t.entries[i].digest[:], digest[:]) == 1 {
+	entries, found := t.now(), -1
+	for i := range entries {
+		if subtle.ConstantTimeCompare(entries[i].digest[:], digest[:]) == 1 {
 			found = i
 		}
 	}
 	if found < 0 {
 		return Caller{}, false
 	}
-	one := &t.entries[found]
+	one := &entries[found]
 	if !one.Expires.IsZero() && !t.clock.Now().Before(one.Expires) {
 		return Caller{}, false
 	}
@@ -228,5 +146,5 @@ func NewEntry(name, plane, role string, random io.Reader) (text, token string, e
 	if err := one.resolve(); err != nil {
 		return "", "", err
 	}
-	return fmt.Sprintf("  - name: %s\n    sha256: %s\n    roles: {%q: %s}\n", one.Name, one.SHA256, plane, role), token, nil
+	return fmt.Sprintf("  - name: %q\n    sha256: %q\n    roles: {%q: %s}\n", one.Name, one.SHA256, plane, role), token, nil
 }

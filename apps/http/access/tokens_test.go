@@ -50,6 +50,9 @@ func TestFilesOfTokensThatAreRefused(t *testing.T) {
 		{"unknown role", "tokens:\n" + entry("a", "t", "roles: {main: owner}"), 0o600, "must be viewer, tester or admin", "a typing error"},
 		{"name with a space", "tokens:\n" + entry("'a b'", "t", "roles: {main: tester}"), 0o600, "name:", "it stands in logs"},
 		{"name twice", "tokens:\n" + entry("a", "t", "roles: {main: tester}") + entry("a", "u", "roles: {main: tester}"), 0o600, "used twice", "who was it?"},
+		{"name of an issuer's caller", "tokens:\n" + entry("'oidc:u-17'", "t", "roles: {main: tester}"), 0o600, "must not begin with oidc:", "the audit could not tell them apart"},
+		{"the digest of nothing", "tokens:\n" + entry("a", "", "roles: {main: tester}"), 0o600, "empty text", "whoever gives no token would be let in"},
+		{"two documents", "tokens: []\n---\ntokens:\n" + entry("a", "t", "roles: {main: tester}"), 0o600, "more than one document", "the second one would not count"},
 		{"token twice", "tokens:\n" + entry("a", "t", "roles: {main: tester}") + entry("b", "t", "roles: {main: admin}"), 0o600, "used twice", "which role?"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -111,22 +114,29 @@ func TestTokensComeAndGo(t *testing.T) {
 }
 
 func TestNewEntry(t *testing.T) {
-	text, token, err := access.NewEntry("nightly-bot", "main", "tester", rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasPrefix(token, access.TokenPrefix) || len(token) < 40 || strings.Contains(text, token) {
-		t.Errorf("token of %d characters, entry\n%s", len(token), text)
-	}
-	path := filepath.Join(t.TempDir(), "tokens.yaml")
-	write(t, path, "tokens:\n"+text, 0o600)
-	tokens, err := access.OpenTokens(path, clock.New(noon), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	caller, known := tokens.Find(access.DigestOf(token))
-	if !known || caller.Name != "nightly-bot" || !caller.May(access.Tester, "main") || caller.May(access.Viewer, "other") {
-		t.Errorf("the entry makes %+v", caller)
+	for _, row := range []struct{ name, why string }{
+		{"nightly-bot", "the plain case"}, {"null", "YAML's word for nothing"}, {"12e3", "a number in YAML"}, {"@ci", "YAML keeps this sign for itself"},
+		{"#bot", "a comment in YAML"}, {"a:", "a key in YAML"}, {`q"\`, "what a quoted text must escape"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			text, token, err := access.NewEntry(row.name, "main", "tester", rand.Reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(token, access.TokenPrefix) || len(token) < 40 || strings.Contains(text, token) {
+				t.Errorf("token of %d characters, entry\n%s", len(token), text)
+			}
+			path := filepath.Join(t.TempDir(), "tokens.yaml")
+			write(t, path, "tokens:\n"+text, 0o600)
+			tokens, err := access.OpenTokens(path, clock.New(noon), slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatalf("the entry breaks the file: %v: %s", err, row.why)
+			}
+			caller, known := tokens.Find(access.DigestOf(token))
+			if !known || caller.Name != row.name || !caller.May(access.Tester, "main") || caller.May(access.Viewer, "other") {
+				t.Errorf("the entry makes %+v: %s", caller, row.why)
+			}
+		})
 	}
 	if _, _, err := access.NewEntry("a b", "main", "tester", rand.Reader); err == nil {
 		t.Error("a name with a space is taken")
