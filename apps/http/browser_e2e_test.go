@@ -21,6 +21,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -36,6 +37,7 @@ func TestPagesInABrowser(t *testing.T) {
 	b.watchComplaints()
 	t.Run("start a test and see it live to its verdict", func(t *testing.T) { b.on(t).startATest() })
 	t.Run("the list is live", func(t *testing.T) { b.on(t).seeTheList() })
+	t.Run("the list is live again after the stream was refused", func(t *testing.T) { b.on(t).bearARefusal() })
 	t.Run("by keyboard alone", func(t *testing.T) { b.on(t).byKeyboard() })
 	t.Run("a failure with its evidence", func(t *testing.T) { b.on(t).seeAFailure() })
 	t.Run("a mistake is shown beside its field", func(t *testing.T) { b.on(t).makeAMistake() })
@@ -163,6 +165,27 @@ func (b *browser) seeTheList() {
 		b.Fatal(err)
 	}
 	b.sees(`location.search.includes("result=passed") && document.querySelectorAll("tr[data-test]").length === 1`)
+}
+
+// bearARefusal has the server refuse the first stream of a page, and a test be made while
+// there is none.
+func (b *browser) bearARefusal() {
+	const refuseFirst = `let streams = 0;
+		window.EventSource = class extends EventSource { constructor(url) { super(streams++ ? url : "/api/v1/refused") } };`
+	script, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: refuseFirst})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.open("/")
+	b.sees(`!document.getElementById("link").hidden`)
+	id := b.f.ended("good").ID
+	b.sees(fmt.Sprintf(`document.getElementById("link").hidden && document.getElementById("test-%s")?.innerText.includes("passed")`, id))
+	b.f.api(http.MethodDelete, "/tests/"+id, nil, http.StatusAccepted, nil)
+	b.sees(fmt.Sprintf(`document.getElementById("test-%s") === null`, id))
+	params := page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: script.Identifier}
+	if _, err := chromedp.Call(b.ctx, page.RemoveScriptToEvaluateOnNewDocument, params); err != nil {
+		b.Fatal(err)
+	}
 }
 
 // byKeyboard starts a test without a pointer.

@@ -38,7 +38,8 @@ type fixture struct {
 const shortly = 20 * time.Millisecond
 
 // startScriptLog is what the start script of the version "broken" prints.
-const startScriptLog = "installing\nsecret value: hidden-region\nerror: no such package <b>&\n"
+// The line's last sign has what follows read from right to left.
+const startScriptLog = "installing\nsecret value: hidden-region\nerror: no such package <b>&\u202e\n"
 
 // serve starts a server with further arguments.
 func serve(t *testing.T, args ...string) *fixture {

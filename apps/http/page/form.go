@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/assay-dev/assay/apps/http/service"
 	"github.com/assay-dev/assay/core"
+	"github.com/assay-dev/assay/ports"
 )
 
 // sweepAge is the age from which on the page calls a workspace proven.
@@ -51,6 +53,25 @@ func (b formBody) Problem(field string) string { return b.Problems[field] }
 
 // Value is what was typed for a parameter.
 func (b formBody) Value(parameter string) string { return b.Form.Values[parameter] }
+
+// OddPreset is the preset that was asked for, if Coder does not offer it: it is shown all
+// the same, since it is what would be sent.
+func (b formBody) OddPreset() string {
+	offered := slices.ContainsFunc(b.Inputs.Presets, func(preset core.CatalogPreset) bool { return preset.Name == b.Form.Preset })
+	if offered {
+		return ""
+	}
+	return b.Form.Preset
+}
+
+// OddValue is the same for the value of a parameter that has options.
+func (b formBody) OddValue(parameter core.CatalogParameter) string {
+	value := b.Value(parameter.Name)
+	if slices.ContainsFunc(parameter.Options, func(option core.CatalogOption) bool { return option.Value == value }) {
+		return ""
+	}
+	return value
+}
 
 const valuePrefix = "value."
 
@@ -111,11 +132,17 @@ func (p *Pages) offer(ctx context.Context, body *formBody) (err error) {
 	if body.Versions, err = p.Service.Versions(ctx, body.Form.Plane, found.ID); err != nil {
 		return err
 	}
+	// Another version's parameters would be a mistake: one that Coder does not list, such as
+	// one that is just typed, has none here.
 	version := found.ActiveVersion
-	for _, one := range body.Versions {
-		if one.Name == body.Form.Version || one.ID.String() == body.Form.Version {
-			version = one.ID
+	if body.Form.Version != "active" {
+		listed := slices.IndexFunc(body.Versions, func(one core.CatalogVersion) bool {
+			return one.Name == body.Form.Version || one.ID.String() == body.Form.Version
+		})
+		if listed < 0 {
+			return nil
 		}
+		version = body.Versions[listed].ID
 	}
 	body.Inputs, err = p.Service.Inputs(ctx, body.Form.Plane, version)
 	return err
@@ -139,7 +166,11 @@ func (p *Pages) create(w http.ResponseWriter, r *http.Request) error {
 			name := fieldOf(field.Name)
 			problems[name] = strings.TrimPrefix(problems[name]+"; ", "; ") + field.Rule
 		}
-		if len(known.Fields) == 0 {
+		switch {
+		case errors.Is(err, ports.ErrKeyReused):
+			// Somebody came back to a form that was sent, and changed it.
+			problems[""], f.Key = "A test was made with this form already. Send it again to make another one, with what it says now.", ""
+		case len(known.Fields) == 0:
 			problems[""] = known.Message
 		}
 	}
@@ -168,8 +199,8 @@ func fieldOf(name string) string {
 func (f form) asked() (asked service.NewTest, problems map[string]string) {
 	problems = map[string]string{}
 	minutes, err := strconv.Atoi(f.Minutes)
-	if err != nil {
-		problems["minutes"] = "must be a whole number of minutes, 1 to 120"
+	if err != nil || minutes < 1 || minutes > core.MaxTimeoutSeconds/60 {
+		problems["minutes"] = fmt.Sprintf("must be a whole number of minutes, 1 to %d", core.MaxTimeoutSeconds/60)
 	}
 	asked = service.NewTest{Name: f.Name, Retain: f.Retain, Spec: core.Spec{
 		Template: f.Template, Version: versionOf(f.Version), Preset: f.Preset, TimeoutSeconds: minutes * 60, ControlPlaneRef: f.Plane,

@@ -1,7 +1,9 @@
 package page
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,7 +73,10 @@ func (p *Pages) list(w http.ResponseWriter, r *http.Request) error {
 
 // query is what the filter asks for, or what is wrong with it.
 func (f filter) query() (query core.TestQuery, problem string) {
-	query = results[f.Result]
+	query, known := results[f.Result]
+	if f.Result != "" && !known {
+		return core.TestQuery{}, "Result: must be one of " + strings.Join(slices.Sorted(maps.Keys(results)), ", ") + "."
+	}
 	if f.Plane != "" {
 		query.ControlPlanes = []string{f.Plane}
 	}

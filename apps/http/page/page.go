@@ -16,6 +16,7 @@ import (
 
 	"github.com/assay-dev/assay/apps/http/access"
 	"github.com/assay-dev/assay/apps/http/service"
+	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/ports"
 )
 
@@ -55,6 +56,8 @@ func New(config Config) (*Pages, error) {
 // functions are what the templates use besides the data.
 var functions = template.FuncMap{
 	"words": words,
+	// What Coder and scripts say can turn the direction of text, and so show another one.
+	"plain": core.Printable,
 	"list":  func(texts ...string) []string { return texts },
 	"pair":  func(name, text string) struct{ Name, Text string } { return struct{ Name, Text string }{name, text} },
 }

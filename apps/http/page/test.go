@@ -63,8 +63,17 @@ func (p *Pages) testBody(ctx context.Context, id uuid.UUID) (testBody, error) {
 	return body, nil
 }
 
+// stop stops a test, or deletes the record of a finished one: whichever the button said.
+// One that said to stop a test which has ended meanwhile does nothing, lest it delete the
+// verdict and the evidence that nobody saw yet.
 func (p *Pages) stop(w http.ResponseWriter, r *http.Request) error {
 	return p.ask(w, r, func(id uuid.UUID) (gone bool, err error) {
+		if r.PostFormValue("finished") != "true" {
+			test, err := p.Service.Get(r.Context(), id)
+			if err != nil || test.Finished {
+				return false, err
+			}
+		}
 		_, gone, err = p.Service.Stop(r.Context(), id)
 		return gone, err
 	})

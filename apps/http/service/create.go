@@ -55,7 +55,7 @@ func (s *Service) Create(ctx context.Context, asked NewTest, key string) (test T
 	s.Runner.Drop(context.WithoutCancel(ctx), id)
 	if errors.Is(err, ports.ErrKeyReused) {
 		err = &Error{
-			Kind:    Conflict,
+			Kind: Conflict, Cause: err,
 			Message: "the Idempotency-Key was used for another request within the last 24 hours; choose a new one for a new test",
 		}
 	}

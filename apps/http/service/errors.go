@@ -34,6 +34,8 @@ type Error struct {
 	Message string
 	// Fields are what breaks rules; none where no field is to blame.
 	Fields []Field
+	// Cause is the error of a port that led to it; nil for most.
+	Cause error
 }
 
 // Field is a part of a request that breaks a rule.
@@ -43,6 +45,9 @@ type Field struct {
 	// Rule says what it must be.
 	Rule string `json:"rule"`
 }
+
+// Unwrap is the cause.
+func (e *Error) Unwrap() error { return e.Cause }
 
 func (e *Error) Error() string {
 	text := e.Message

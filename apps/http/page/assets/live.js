@@ -15,25 +15,33 @@
     told.textContent = text;
   };
 
-  // fetched is a page of this server, parsed; scripts in it would not run.
+  // fetched is a page of this server, parsed; scripts in it would not run. It is null where
+  // the server does not give it, and "gone" where there is none.
   const fetched = async (path) => {
-    const answer = await fetch(path, { headers: { Accept: "text/html" }, credentials: "same-origin" });
-    if (!answer.ok) {
+    let answer;
+    try {
+      answer = await fetch(path, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+    } catch {
       return null;
+    }
+    if (!answer.ok) {
+      return answer.status === 404 ? "gone" : null;
     }
     return new DOMParser().parseFromString(await answer.text(), "text/html");
   };
 
   const pending = new Map();
-  // soon calls f for a key, once for all that is asked within a moment.
-  const soon = (key, f) => {
-    if (pending.has(key)) {
-      return;
+  // soon calls f with the newest event of a test, once for all that come within a moment.
+  const soon = (event, f) => {
+    const known = pending.has(event.test);
+    pending.set(event.test, event);
+    if (!known) {
+      setTimeout(() => {
+        const newest = pending.get(event.test);
+        pending.delete(event.test);
+        f(newest);
+      }, 150);
     }
-    pending.set(key, setTimeout(async () => {
-      pending.delete(key);
-      await f();
-    }, 150));
   };
 
   const refreshRow = async (event) => {
@@ -46,6 +54,10 @@
       return;
     }
     const page = await fetched("/tests/" + event.test + "?fragment=row");
+    if (page === "gone") {
+      document.getElementById("test-" + event.test)?.remove();
+      return;
+    }
     const row = page?.querySelector("tr[data-test]");
     if (!row) {
       return;
@@ -76,7 +88,7 @@
       return;
     }
     const page = await fetched(location.pathname);
-    const fresh = page?.querySelector("[data-follow]");
+    const fresh = page === "gone" ? null : page?.querySelector("[data-follow]");
     const old = document.querySelector("[data-follow]");
     if (!fresh || !old) {
       return;
@@ -90,23 +102,56 @@
         }
       }
     } else {
+      const closed = [...old.querySelectorAll("details:not([open]) summary")].map((summary) => summary.textContent);
+      for (const log of fresh.querySelectorAll("details")) {
+        log.open = !closed.includes(log.querySelector("summary").textContent);
+      }
       old.replaceWith(fresh);
     }
     tell(document.querySelector("h1").textContent + ". " + (document.querySelector(".reason")?.textContent ?? ""));
   };
 
-  const events = new EventSource(one ? "/api/v1/tests/" + one.dataset.follow + "/events" : "/api/v1/events");
-  events.addEventListener("transition", (message) => {
-    const event = JSON.parse(message.data);
-    soon(event.test, () => one ? refreshTest(event) : refreshRow(event));
-  });
-  events.addEventListener("gone", () => events.close());
-  events.addEventListener("open", () => {
-    link.hidden = true;
-  });
-  events.addEventListener("error", () => {
-    link.textContent = "Offline: what is shown may be old. It is tried again.";
-    link.hidden = false;
-  });
+  // refreshList shows the newest list, for what was missed while there was no stream.
+  const refreshList = async () => {
+    const page = await fetched(location.href);
+    const fresh = page === "gone" ? null : page?.querySelector("[data-live]");
+    if (fresh && !list.contains(document.activeElement)) {
+      list.replaceChildren(...fresh.childNodes);
+    }
+  };
+
+  let events;
+  let refused = 0;
+  // Set when the server ends a stream that lasted long enough: the browser asks again.
+  let ending = false;
+  const watch = () => {
+    events = new EventSource(one ? "/api/v1/tests/" + one.dataset.follow + "/events" : "/api/v1/events");
+    events.addEventListener("transition", (message) => soon(JSON.parse(message.data), one ? refreshTest : refreshRow));
+    events.addEventListener("gone", () => events.close());
+    events.addEventListener("end", () => {
+      ending = true;
+    });
+    events.addEventListener("open", () => {
+      if (refused > 0 && list) {
+        refreshList();
+      }
+      refused = 0;
+      ending = false;
+      link.hidden = true;
+    });
+    events.addEventListener("error", () => {
+      if (!ending) {
+        link.textContent = "Offline: what is shown may be old. It is tried again.";
+        link.hidden = false;
+      }
+      ending = false;
+      // A browser does not ask again after a refusal, such as one of too many requests.
+      if (events.readyState === EventSource.CLOSED) {
+        refused++;
+        setTimeout(watch, Math.min(60, 2 ** refused) * 1000);
+      }
+    });
+  };
+  watch();
   addEventListener("pagehide", () => events.close());
 })();
