@@ -16,7 +16,7 @@ E2E_FLAGS ?= -race -short -count=1 -timeout 30m -p 1 -parallel 3
 # Where the runner of the scenario files and its -update flag live.
 SCENARIO_PACKAGES ?= ./fakes/scenario/...
 # The tools of .tools/go.mod that go:generate lines call by name.
-GENERATORS ?= moq controller-gen crd-ref-docs
+GENERATORS ?= moq controller-gen crd-ref-docs oapi-codegen
 # What `make cross` builds the CLI for, without cgo.
 CROSS ?= darwin/arm64 windows/amd64
 # Which Go benchmarks `make bench` runs, and what it hands to apps/cli/cmd/bench.
@@ -83,8 +83,8 @@ codegen: ## regenerate Go code: deep copies and stubs
 	$(GENERATE) -run 'controller-gen object|moq' ./...
 
 .PHONY: docs-reference
-docs-reference: ## regenerate docs/reference/api.md, cli.md, server.md and openapi.yaml
-	$(GENERATE) -run 'crd-ref-docs|clidocs' ./adapters/kubernetes/... ./apps/cli/... ./apps/http/...
+docs-reference: ## regenerate docs/reference/api.md, cli.md, server.md and openapi.yaml, and the client that follows it
+	$(GENERATE) -run 'crd-ref-docs|clidocs|oapi-codegen' ./adapters/kubernetes/... ./apps/cli/... ./apps/http/...
 
 .PHONY: share
 share: ## write man pages and shell completions below bin/share

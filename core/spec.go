@@ -67,6 +67,22 @@ func (v VersionSelector) String() string {
 	}
 }
 
+// uuidLength is the length of a UUID in its usual form. uuid.Parse takes others too, and
+// one of them, 32 hex digits, is a plausible name: a checksum.
+const uuidLength = 36
+
+// ParseVersion reads a selector as people write it: "active", an ID, or a name. A version
+// that is itself named "active", or like a UUID, can be given by its ID only.
+func ParseVersion(text string) VersionSelector {
+	if text == "active" {
+		return VersionSelector{Active: true}
+	}
+	if id, err := uuid.Parse(text); err == nil && len(text) == uuidLength {
+		return VersionSelector{ID: id.String()}
+	}
+	return VersionSelector{Name: text}
+}
+
 // Parameter is one value for a parameter of the template version.
 type Parameter struct {
 	Name  string `json:"name"`

@@ -56,10 +56,10 @@ type attempt struct {
 	notBegun error
 }
 
-// run runs the tests on a session to their ends.
-func (b *batch) run(ctx context.Context, s *session, cleanupTimeout time.Duration) {
+// run runs the tests on a host to their ends.
+func (b *batch) run(ctx context.Context, h host, o observers, cleanupTimeout time.Duration) {
 	b.attempts = make([][]attempt, len(b.plans))
-	b.signal = s.supervise(ctx, cleanupTimeout, func(w *supervision) {
+	b.signal = supervise(ctx, h, o, cleanupTimeout, func(w *supervision) {
 		slots := make(chan struct{}, b.parallel)
 		var tests sync.WaitGroup
 		for i, p := range b.plans {
@@ -122,7 +122,7 @@ func (b *batch) runAttempt(w *supervision, one *attempt) {
 // follow waits for the end of the attempt's test.
 func (a *attempt) follow(w *supervision, test uuid.UUID) {
 	a.ending = w.follow(test)
-	a.stages, a.coderVersion = w.tracker.course(test, w.env.Clock.Now())
+	a.stages, a.coderVersion = w.host.course(test, w.env.Clock.Now())
 	a.logs = w.evidence.Excerpts(test)
 }
 

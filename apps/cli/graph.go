@@ -56,6 +56,13 @@ func hasTerminal(env Env) bool { return env.TerminalSize != nil && env.lookup("T
 // live reports whether lines are redrawn.
 func (c runConfig) live(env Env) bool { return hasTerminal(env) && !c.debug && !c.plain }
 
+// style is how the progress is shown.
+func (c runConfig) style(env Env) terminal.Style {
+	return terminal.Style{
+		Live: c.live(env), Color: hasTerminal(env) && env.lookup("NO_COLOR") == "", Size: env.TerminalSize, Several: c.several,
+	}
+}
+
 // stateFile is the store once the graph has started: opening a file is no
 // constructor's work.
 type stateFile struct{ *sqlstore.Store }
@@ -84,11 +91,7 @@ func newStateFile(lifecycle fx.Lifecycle, env Env, config runConfig) *stateFile 
 func newControlPlanes(config runConfig) ports.ControlPlanes { return config.planes }
 
 func newProgress(lifecycle fx.Lifecycle, env Env, config runConfig) *terminal.Progress {
-	progress := terminal.NewProgress(env.Stderr, env.Clock, terminal.Style{
-		Live:  config.live(env),
-		Color: hasTerminal(env) && env.lookup("NO_COLOR") == "",
-		Size:  env.TerminalSize, Several: config.several,
-	})
+	progress := terminal.NewProgress(env.Stderr, env.Clock, config.style(env))
 	lifecycle.Append(fx.StopHook(progress.Close))
 	return progress
 }

@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/assay-dev/assay/adapters/report"
+	"github.com/assay-dev/assay/adapters/serverclient"
 	"github.com/assay-dev/assay/adapters/sqlstore"
 	"github.com/assay-dev/assay/core"
 )
@@ -57,15 +60,22 @@ func withStore(ctx context.Context, env Env, state string, f func(*sqlstore.Stor
 
 func newListCommand(env Env) *cobra.Command {
 	var state string
+	var server serverFlags
+	limit := 50
 	output := outputText
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the tests in the state file, oldest first",
+		Short: "List the tests in the state file, or those of a server, oldest first",
+		Long: `List the tests in the state file, oldest first. With --server list the newest tests of an
+assay server instead.
+
+` + serverHelp,
 		Example: `  assay list
-  assay list --output json | jq '.[] | select(.leakRisk) | .workspace.name'`,
+  assay list --output json | jq '.[] | select(.leakRisk) | .workspace.name'
+  assay list --server https://assay.example.com`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			records, err := readRecords(cmd.Context(), env, state)
+			records, err := listRecords(cmd.Context(), env, cmd.Flags(), state, server, limit)
 			if err != nil {
 				return err
 			}
@@ -76,12 +86,47 @@ func newListCommand(env Env) *cobra.Command {
 			if output == outputJSON {
 				return report.WriteJSON(env.Stdout, tests)
 			}
-			return writeTable(env.Stdout, tests, firstOf(state, "the state file"))
+			return writeTable(env.Stdout, tests, firstOf(server.url, state, "the state file"))
 		},
 	}
 	registerState(cmd.Flags(), &state)
+	server.registerAlone(cmd.Flags())
+	cmd.Flags().IntVar(&limit, "limit", limit, "how many of the server's tests are listed, the newest ones; 0 is all")
 	cmd.Flags().VarP(&output, "output", "o", "form of the list")
 	return cmd
+}
+
+// listRecords lists the records of the state file, or of a server, oldest first.
+func listRecords(ctx context.Context, env Env, flags *pflag.FlagSet, state string, at serverFlags, limit int) ([]core.Record, error) {
+	if at.url == "" {
+		if flags.Changed("limit") {
+			return nil, usage("--limit: is for --server: a state file is listed as a whole")
+		}
+		return readRecords(ctx, env, state)
+	}
+	if err := at.refuseLocal(flags, "state"); err != nil {
+		return nil, err
+	}
+	if limit < 0 {
+		return nil, usage("--limit: %d: must be 0 or more", limit)
+	}
+	server, _, err := at.connect(env)
+	if err != nil {
+		return nil, err
+	}
+	var more bool
+	records, err := interruptible(ctx, env, func(ctx context.Context) (records []core.Record, err error) {
+		records, more, err = server.Tests(ctx, limit)
+		return records, err
+	})
+	if err != nil {
+		return nil, serverError(err)
+	}
+	if more {
+		fmt.Fprintf(env.Stderr, "assay: these are the newest %d tests; --limit gives more\n", limit)
+	}
+	slices.Reverse(records)
+	return records, nil
 }
 
 func writeTable(out io.Writer, tests []report.Test, from string) error {
@@ -103,21 +148,22 @@ func shortID(r report.Test) string { return r.ID.String()[:8] }
 
 func newShowCommand(env Env) *cobra.Command {
 	var state string
+	var server serverFlags
 	output := outputText
 	cmd := &cobra.Command{
-		Use:     "show ID",
-		Short:   "Show one test of the state file",
-		Long:    "Show one test of the state file. The beginning of its ID is enough, if it is the only one that begins so.",
-		Example: "  assay show 6f0c2d9e",
-		Args:    oneTest,
+		Use:   "show ID",
+		Short: "Show one test of the state file, or of a server",
+		Long: `Show one test of the state file, or with --server of an assay server. The beginning of
+its ID is enough, if it is the only one that begins so.
+
+` + serverHelp,
+		Example: `  assay show 6f0c2d9e
+  assay show --server https://assay.example.com 6f0c2d9e --output json`,
+		Args: oneTest,
 
 		ValidArgsFunction: completeIDs(env, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			records, err := readRecords(cmd.Context(), env, state)
-			if err != nil {
-				return err
-			}
-			record, err := find(records, args[0])
+			record, err := oneRecord(cmd.Context(), env, cmd.Flags(), state, server, args[0])
 			if err != nil {
 				return err
 			}
@@ -128,8 +174,57 @@ func newShowCommand(env Env) *cobra.Command {
 		},
 	}
 	registerState(cmd.Flags(), &state)
+	server.registerAlone(cmd.Flags())
 	cmd.Flags().VarP(&output, "output", "o", "form of the test")
 	return cmd
+}
+
+// oneRecord finds a test in the state file, or on a server.
+func oneRecord(ctx context.Context, env Env, flags *pflag.FlagSet, state string, at serverFlags, id string) (*core.Record, error) {
+	if at.url == "" {
+		records, err := readRecords(ctx, env, state)
+		if err != nil {
+			return nil, err
+		}
+		return find(records, id)
+	}
+	if err := at.refuseLocal(flags, "state"); err != nil {
+		return nil, err
+	}
+	server, _, err := at.connect(env)
+	if err != nil {
+		return nil, err
+	}
+	record, err := interruptible(ctx, env, func(ctx context.Context) (core.Record, error) { return findOnServer(ctx, server, id) })
+	return &record, err
+}
+
+// findOnServer finds a test by its ID, or one of the newest by the beginning of it.
+func findOnServer(ctx context.Context, server *serverclient.Server, id string) (core.Record, error) {
+	whole, err := uuid.Parse(id)
+	if err != nil {
+		records, more, err := server.Tests(ctx, core.MaxTestPage)
+		if err != nil {
+			return core.Record{}, serverError(err)
+		}
+		found, err := find(records, id)
+		if err != nil && more {
+			return core.Record{}, usage("%w; only the newest %d tests were looked at: give the whole ID for an older one", err, core.MaxTestPage)
+		}
+		if err != nil {
+			return core.Record{}, err
+		}
+		// A list leaves the values of parameters out.
+		whole = found.ID
+	}
+	record, _, err := server.Test(ctx, whole)
+	if serverclient.IsNotFound(err) {
+		return core.Record{}, usage("there is no test %s on the server, or the token may not see it: \"assay list --server URL\" shows the IDs", whole)
+	}
+	if err != nil {
+		return core.Record{}, serverError(err)
+	}
+	return record, nil
 }
 
 // oneTest refuses anything but one argument.

@@ -151,7 +151,7 @@ func (o *resumeOptions) finish(
 			return err
 		}
 		attempts = make([][]attempt, len(taken))
-		signal = s.supervise(ctx, o.cleanupTimeout, func(w *supervision) {
+		signal = supervise(ctx, s, s.observers, o.cleanupTimeout, func(w *supervision) {
 			if o.stop {
 				w.stop()
 			}
@@ -175,7 +175,7 @@ func (o *resumeOptions) finish(
 		return nil, nil, err
 	}
 	for i := range attempts {
-		s.explain(env.Stderr, &attempts[i][0], signal)
+		attempts[i][0].explain(env.Stderr, s, signal)
 	}
 	return attempts, signal, nil
 }

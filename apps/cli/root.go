@@ -39,7 +39,8 @@ succeeded, deletes the workspace, and tells the verdict by its exit code.`,
 		RunE:          missingCommand,
 	}
 	root.AddCommand(
-		newRunCommand(env, code), newResumeCommand(env, code), newListCommand(env), newShowCommand(env), newForgetCommand(env),
+		newRunCommand(env, code), newResumeCommand(env, code), newListCommand(env), newShowCommand(env), newWatchCommand(env, code),
+		newForgetCommand(env),
 		newPushCommand(env, code), newPromoteCommand(env, code), newSweepCommand(env, code), newTesterCommand(env, code),
 		newDoctorCommand(env, code), newVersionCommand(), newDemoCommand(env, code),
 	)

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/assay-dev/assay/adapters/report"
+	"github.com/assay-dev/assay/adapters/serverclient"
 	"github.com/assay-dev/assay/core"
 )
 
@@ -25,6 +26,10 @@ several templates or a suite file run side by side.
 The workspace belongs to the token's own user, or to --owner. That should be a tester:
 a plain member that is used for nothing else, because each build hands its owner's
 session token to the template's Terraform ("assay tester create" makes one).
+
+With --server the tests run on an assay server, on one of its control planes, and this
+process follows them: a server goes on with a test whatever becomes of this process.
+` + serverHelp + `
 
 A suite file lists tests; "expect" is for those that must fail:
 
@@ -70,13 +75,19 @@ const runExample = `  # Test the active version of the template "docker" of the 
 
   # Test as a tester with a token of its own, and keep the workspace of a failure.
   assay run --url https://coder.example.com --token-file tester.token \
-    --template coder.docker --version active --keep-on-failure`
+    --template coder.docker --version active --keep-on-failure
+
+  # Have a server run the test.
+  assay run --server https://assay.example.com --template coder.docker --version active`
 
 // runOptions are the flags of assay run.
 type runOptions struct {
 	connection connectionFlags
-	owner      ownerFlags
-	spec       specFlags
+	server     serverFlags
+	// controlPlane is the server's.
+	controlPlane string
+	owner        ownerFlags
+	spec         specFlags
 	// templates and versions are those of the flags; each pair is a test.
 	templates, versions []string
 	suite               string
@@ -99,7 +110,7 @@ func newRunCommand(env Env, code *int) *cobra.Command {
 		Example:               runExample,
 		Args:                  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			*code, err = o.run(cmd.Context(), env)
+			*code, err = o.run(cmd.Context(), env, cmd.Flags())
 			return err
 		},
 	}
@@ -112,6 +123,8 @@ func newRunCommand(env Env, code *int) *cobra.Command {
 	o.batch.register(flags)
 	o.push.register(flags)
 	o.connection.register(flags)
+	o.server.register(flags, &o.connection)
+	flags.StringVar(&o.controlPlane, "control-plane", "", "`NAME` of the server's control plane to test on, if the token may test on several")
 	o.owner.register(flags)
 	registerCleanupTimeout(flags, &o.cleanupTimeout)
 	flags.VarP(&o.output, "output", "o", "form of the verdicts on the standard output; ndjson writes each as soon as it is there")
@@ -151,7 +164,7 @@ func checkCleanupTimeout(timeout time.Duration) error {
 }
 
 // run is the command after its flags were read.
-func (o *runOptions) run(ctx context.Context, env Env) (int, error) {
+func (o *runOptions) run(ctx context.Context, env Env, flags *pflag.FlagSet) (int, error) {
 	test := testRun{batch: batch{batchOptions: o.batch}, cleanupTimeout: o.cleanupTimeout, output: o.output, debug: o.debug, artifacts: o.reports.artifacts}
 	var err error
 	if test.name, test.batch.plans, err = o.plans(); err != nil {
@@ -159,6 +172,12 @@ func (o *runOptions) run(ctx context.Context, env Env) (int, error) {
 	}
 	if err := errors.Join(o.batch.check(), checkCleanupTimeout(o.cleanupTimeout)); err != nil {
 		return 0, err
+	}
+	if o.server.url != "" {
+		return o.runOnServer(ctx, env, flags, &test)
+	}
+	if o.controlPlane != "" {
+		return 0, usage("--control-plane: is for --server: without it --url says where the test runs")
 	}
 	if test.statePath, err = statePath(env, o.state); err != nil {
 		return 0, err
@@ -186,6 +205,34 @@ func (o *runOptions) run(ctx context.Context, env Env) (int, error) {
 		return 0, err
 	}
 	if test.plane, err = newPlane(connection, o.owner.policy(owner, o.batch.keep)); err != nil {
+		return 0, err
+	}
+	return test.run(ctx, env)
+}
+
+// localFlags are those of assay run that say how this process runs a test.
+var localFlags = []string{
+	"url", "token-file", "owner", "allow-privileged-owner", "allow-personal-owner", "state", "debug",
+	"push", "promote", "name", "message", "variable", "variables-file", "provisioner-tag", "push-token-file",
+}
+
+// runOnServer has a server run the tests.
+func (o *runOptions) runOnServer(ctx context.Context, env Env, flags *pflag.FlagSet, test *testRun) (int, error) {
+	if err := o.server.refuseLocal(flags, localFlags...); err != nil {
+		return 0, err
+	}
+	server, token, err := o.server.connect(env)
+	if err != nil {
+		return 0, err
+	}
+	if test.reports, err = o.reports.open(ctx); err != nil {
+		return 0, err
+	}
+	defer test.reports.discard()
+	test.server, test.serverURL = server, o.server.url
+	test.plane.Connection.Token = token
+	test.plane.Ref, err = interruptible(ctx, env, func(ctx context.Context) (string, error) { return planeToTestOn(ctx, server, o.controlPlane) })
+	if err != nil {
 		return 0, err
 	}
 	return test.run(ctx, env)
@@ -232,9 +279,14 @@ func secretsOf(connection core.Connection, specs ...core.Spec) []string {
 
 // testRun is a batch of tests with what running and reporting it takes.
 type testRun struct {
-	batch          batch
-	name           string
-	plane          core.ControlPlane
+	batch batch
+	name  string
+	// plane is where the tests run; of one of a server only its name is known, and the token
+	// is the server's.
+	plane core.ControlPlane
+	// server runs the tests; nil for this process.
+	server         *serverclient.Server
+	serverURL      string
 	statePath      string
 	cleanupTimeout time.Duration
 	output         runOutput
@@ -279,19 +331,13 @@ func (r *testRun) run(ctx context.Context, env Env) (int, error) {
 	if r.output == outputLines {
 		r.batch.note = func(test report.Test) { lineError = cmp.Or(lineError, report.WriteLine(env.Stdout, test)) }
 	}
-	s, err := onGraph(ctx, env, config, func(s *session) error {
-		if err := s.state.PutControlPlane(ctx, r.plane); err != nil {
-			return failure(fmt.Errorf("nothing was started: %w", err))
-		}
-		r.batch.run(ctx, s, r.cleanupTimeout)
-		return nil
-	})
+	h, err := r.runTests(ctx, env, config)
 	if err != nil {
 		return 0, err
 	}
 	for _, attempts := range r.batch.attempts {
 		for i := range attempts {
-			s.explain(env.Stderr, &attempts[i], r.batch.signal)
+			attempts[i].explain(env.Stderr, h, r.batch.signal)
 		}
 	}
 	keepArtifacts(ctx, env, config.artifacts, r.batch.attempts, r.batch.signal)
@@ -300,6 +346,20 @@ func (r *testRun) run(ctx context.Context, env Env) (int, error) {
 		r.publication.end(ctx, env, &run, r.batch.signal != nil)
 	}
 	return r.write(env, &run, startedAt, lineError)
+}
+
+// runTests runs the tests where they are to run.
+func (r *testRun) runTests(ctx context.Context, env Env, config runConfig) (host, error) {
+	if r.server != nil {
+		return withServer(ctx, env, r.server, r.serverURL, config, func(h *onServer) { r.batch.run(ctx, h, h.observers, r.cleanupTimeout) }), nil
+	}
+	return onGraph(ctx, env, config, func(s *session) error {
+		if err := s.state.PutControlPlane(ctx, r.plane); err != nil {
+			return failure(fmt.Errorf("nothing was started: %w", err))
+		}
+		r.batch.run(ctx, s, s.observers, r.cleanupTimeout)
+		return nil
+	})
 }
 
 // write tells how a run ended on the standard output and in the reports.

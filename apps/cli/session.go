@@ -7,34 +7,35 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/assay-dev/assay/adapters/report"
 	"github.com/assay-dev/assay/adapters/terminal"
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/core/driver"
 	"github.com/assay-dev/assay/ports"
 )
 
-// session runs tests on a graph that has started.
+// session runs tests in this process, on a graph that has started.
 type session struct {
-	env      Env
-	state    *stateFile
-	driver   *driver.Driver
-	keeper   *driver.Keeper
-	tracker  *tracker
-	progress *terminal.Progress
-	evidence *terminal.Evidence
-	abandon  abandon
+	observers
+	state  *stateFile
+	driver *driver.Driver
+	keeper *driver.Keeper
+	leave  abandon
 }
 
+var _ host = (*session)(nil)
+
 func newSession(
-	env Env, state *stateFile, driver *driver.Driver, keeper *driver.Keeper, abandon abandon,
+	env Env, state *stateFile, driver *driver.Driver, keeper *driver.Keeper, leave abandon,
 	tracker *tracker, progress *terminal.Progress, evidence *terminal.Evidence,
 ) *session {
 	return &session{
-		env: env, state: state, driver: driver, keeper: keeper, abandon: abandon,
-		tracker: tracker, progress: progress, evidence: evidence,
+		observers: observers{env: env, tracker: tracker, progress: progress, evidence: evidence},
+		state:     state, driver: driver, keeper: keeper, leave: leave,
 	}
 }
 
@@ -60,8 +61,7 @@ func (e *ending) code() int {
 	return code
 }
 
-// start stores the test, whose deployment is stored. An error means that no test was
-// stored.
+// start implements host. The test's deployment is stored.
 func (s *session) start(ctx context.Context, record core.Record) (core.Record, error) {
 	// Taken first: no other process can come between.
 	if _, err := s.keeper.Take(ctx, record.ID); err != nil {
@@ -70,9 +70,43 @@ func (s *session) start(ctx context.Context, record core.Record) (core.Record, e
 	return s.state.Create(ctx, record)
 }
 
-// lastRecord is the record as it is stored, or as it was stored last when it is
-// gone or cannot be read.
-func (s *session) lastRecord(ctx context.Context, id uuid.UUID) core.Record {
+// drive implements host.
+func (s *session) drive(id uuid.UUID) { s.driver.Add(id) }
+
+// wait implements host.
+func (s *session) wait(ctx context.Context, id uuid.UUID) error {
+	_, err := s.driver.Wait(ctx, id)
+	return err
+}
+
+// stop implements host: it has the test step at once.
+func (s *session) stop(ctx context.Context, id uuid.UUID) {
+	record, err := s.state.Load(ctx, id, ports.Live)
+	switch {
+	case errors.Is(err, ports.ErrNotFound):
+		return
+	case err == nil && record.Status.Phase.Final():
+		// It keeps its verdict, its record and what it was asked to do with the workspace;
+		// its cleanup is under way.
+		s.driver.Add(id)
+		return
+	case err == nil:
+		// A workspace is kept for a failure that somebody wants to look at. Without a
+		// verdict there is none.
+		err := s.state.SetDeletionPolicy(ctx, id, string(core.DeletionPolicyDelete))
+		if err != nil && !errors.Is(err, ports.ErrNotFound) {
+			fmt.Fprintf(s.progress, "the workspace may be kept: %v\n", err)
+		}
+	}
+	err = s.state.RequestDeletion(ctx, id)
+	if err != nil && !errors.Is(err, ports.ErrNotFound) {
+		fmt.Fprintf(s.progress, "the wish to stop could not be stored, the test goes on: %v\n", err)
+	}
+	s.driver.Add(id)
+}
+
+// last implements host.
+func (s *session) last(ctx context.Context, id uuid.UUID) core.Record {
 	record, err := s.state.Load(ctx, id, ports.Live)
 	if err != nil {
 		return s.tracker.record(id)
@@ -80,9 +114,23 @@ func (s *session) lastRecord(ctx context.Context, id uuid.UUID) core.Record {
 	return record
 }
 
+// course implements host.
+func (s *session) course(id uuid.UUID, now time.Time) (stages []report.Stage, coderVersion string) {
+	return s.tracker.course(id, now)
+}
+
+// finishes implements host.
+func (*session) finishes(uuid.UUID) string { return "\"assay resume\" finishes it" }
+
+// waysOut implements host.
+func (*session) waysOut() string { return waysOut }
+
+// abandon implements host.
+func (s *session) abandon() { s.leave() }
+
 // explain tells a person, after the progress has ended, what the exit code alone does
 // not.
-func (s *session) explain(out io.Writer, a *attempt, signal os.Signal) {
+func (a *attempt) explain(out io.Writer, h host, signal os.Signal) {
 	if a.notBegun != nil {
 		if !errors.Is(a.notBegun, errStopping) {
 			fmt.Fprintf(out, "assay: %snothing was started: %v\n", a.title(), a.notBegun)
@@ -98,13 +146,13 @@ func (s *session) explain(out io.Writer, a *attempt, signal os.Signal) {
 		terminal.WriteExcerpts(out, a.logs)
 	}
 	if end.record.Status.LastWaitReason == core.ReasonOwnerNotEligible {
-		fmt.Fprintln(out, waysOut)
+		fmt.Fprintln(out, h.waysOut())
 	}
 	if end.err != nil {
 		fmt.Fprintf(out, "assay: %sthe test could not be followed to its end: %v\n", a.title(), end.err)
 	}
 	if end.code() == exitLeakRisk {
-		writeLeakRisk(out, end)
+		writeLeakRisk(out, h, end)
 	}
 }
 
@@ -117,9 +165,9 @@ func (a *attempt) title() string {
 }
 
 // writeLeakRisk says what can still exist, why, and what to do.
-func writeLeakRisk(out io.Writer, end ending) {
+func writeLeakRisk(out io.Writer, h host, end ending) {
 	id := end.record.ID
-	reason, wayOut := "the run ended before the cleanup did", "\"assay resume\" finishes it"
+	reason, wayOut := "the run ended before the cleanup did", h.finishes(id)
 	switch {
 	case end.gaveUp:
 		reason = "the cleanup took longer than --cleanup-timeout"

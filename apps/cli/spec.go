@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/pflag"
 
 	"github.com/assay-dev/assay/core"
@@ -98,7 +97,7 @@ func (f *specFlags) spec() (core.Spec, error) {
 		return core.Spec{}, err
 	}
 	spec := core.Spec{
-		Template: f.template, Version: parseVersion(f.version), Parameters: parameters, Preset: f.preset,
+		Template: f.template, Version: core.ParseVersion(f.version), Parameters: parameters, Preset: f.preset,
 		ControlPlaneRef: pendingRef,
 	}
 	if spec.TimeoutSeconds, err = wholeSeconds("--timeout", f.timeout); err != nil {
@@ -111,22 +110,6 @@ func (f *specFlags) spec() (core.Spec, error) {
 		return core.Spec{}, specError(err, spec)
 	}
 	return spec, nil
-}
-
-// uuidLength is the length of a UUID in its usual form. uuid.Parse takes others too,
-// and one of them, 32 hex digits, is a plausible name: a checksum.
-const uuidLength = 36
-
-// parseVersion reads --version. A version that is itself named "active", or like a
-// UUID, can be given by its ID only.
-func parseVersion(version string) core.VersionSelector {
-	if version == "active" {
-		return core.VersionSelector{Active: true}
-	}
-	if id, err := uuid.Parse(version); err == nil && len(version) == uuidLength {
-		return core.VersionSelector{ID: id.String()}
-	}
-	return core.VersionSelector{Name: version}
 }
 
 // parseParameters reads NAME=VALUE pairs. Its errors show no value.

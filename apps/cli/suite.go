@@ -224,7 +224,7 @@ func (t *suiteTest) title(version string, several bool, set string) string {
 }
 
 func (s *suite) spec(test *suiteTest, version, set string, flags specFlags) (core.Spec, []string) {
-	spec := core.Spec{Template: test.Template, Version: parseVersion(version), Preset: test.Preset, ControlPlaneRef: pendingRef}
+	spec := core.Spec{Template: test.Template, Version: core.ParseVersion(version), Preset: test.Preset, ControlPlaneRef: pendingRef}
 	values := parameterSet{}
 	for _, from := range []parameterSet{s.Defaults.Parameters, test.Parameters, test.ParameterSets[set]} {
 		maps.Copy(values, from)

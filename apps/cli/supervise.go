@@ -10,14 +10,48 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/assay-dev/assay/adapters/report"
+	"github.com/assay-dev/assay/adapters/terminal"
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/ports"
 )
 
+// host is where tests run: in this process, which is a session, or on a server.
+type host interface {
+	// start stores a new test. An error means that none was stored, or that nobody knows;
+	// then whoever stored it ends it.
+	start(ctx context.Context, record core.Record) (core.Record, error)
+	// drive has a stored test run, or look at once at what changed for it.
+	drive(id uuid.UUID)
+	// wait returns when nothing is left to do for the test, or only a person can move it.
+	wait(ctx context.Context, id uuid.UUID) error
+	// stop stores the wish that a test stops. One that has its verdict keeps it.
+	stop(ctx context.Context, id uuid.UUID)
+	// last is the record as it is stored, or as it was known last.
+	last(ctx context.Context, id uuid.UUID) core.Record
+	// course is how the test went until now, and on which version of Coder.
+	course(id uuid.UUID, now time.Time) (stages []report.Stage, coderVersion string)
+	// finishes says, of a test whose end nobody here waits for, who sees to it.
+	finishes(id uuid.UUID) string
+	// waysOut says what to do about an owner who may not own test workspaces.
+	waysOut() string
+	// abandon ends at once what is under way here.
+	abandon()
+}
+
+// observers see how tests go.
+type observers struct {
+	env      Env
+	tracker  *tracker
+	progress *terminal.Progress
+	evidence *terminal.Evidence
+}
+
 // supervision looks after tests that run side by side: it has signals stop them, and
-// bounds their cleanups. session.supervise makes it.
+// bounds their cleanups.
 type supervision struct {
-	*session
+	observers
+	host           host
 	ctx            context.Context
 	cleanupTimeout time.Duration
 	// stopped is closed once the tests are asked to stop: none begins any more.
@@ -38,9 +72,9 @@ var errStopping = errors.New("the tests are being stopped")
 // supervise calls body, which begins tests and follows them to their ends, and returns
 // the first signal that came meanwhile, nil for none. The first one stops the tests, the
 // second one ends the waits.
-func (s *session) supervise(ctx context.Context, cleanupTimeout time.Duration, body func(*supervision)) os.Signal {
+func supervise(ctx context.Context, h host, o observers, cleanupTimeout time.Duration, body func(*supervision)) os.Signal {
 	w := &supervision{
-		session: s, ctx: ctx, cleanupTimeout: cleanupTimeout, stopped: make(chan struct{}), leaving: make(chan struct{}),
+		observers: o, host: h, ctx: ctx, cleanupTimeout: cleanupTimeout, stopped: make(chan struct{}), leaving: make(chan struct{}),
 	}
 	done := make(chan struct{})
 	go func() { defer close(done); body(w) }()
@@ -49,21 +83,21 @@ func (s *session) supervise(ctx context.Context, cleanupTimeout time.Duration, b
 		select {
 		case <-done:
 			return signals.first
-		case signal := <-s.env.Signals:
-			first, second := signals.take(s.env.Clock, signal)
+		case signal := <-o.env.Signals:
+			first, second := signals.take(o.env.Clock, signal)
 			switch {
 			case first:
 				w.mu.Lock()
 				w.signal = signal
 				w.mu.Unlock()
-				fmt.Fprintf(s.progress, "stopping: what was made is deleted, which may take up to %v; a second signal leaves at once\n", cleanupTimeout)
+				fmt.Fprintf(o.progress, "stopping: what was made is deleted, which may take up to %v; a second signal leaves at once\n", cleanupTimeout)
 				w.stop()
 			case second:
 				// The wish to stop is stored, so no create can be announced after the last
 				// read of the records.
 				close(w.leaving)
 				<-done
-				s.abandon()
+				h.abandon()
 				return signals.first
 			}
 		}
@@ -77,36 +111,45 @@ func (w *supervision) interrupted() os.Signal {
 	return w.signal
 }
 
-// begin stores a new test and has it driven. An error means that no test was stored;
-// errStopping, that it was not to be.
+// begin stores a new test and has it driven. An error means that no test was stored, as
+// far as anybody knows; errStopping, that it was not to be.
 func (w *supervision) begin(record core.Record) (core.Record, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.stopping {
+	stopping := w.stopping
+	w.mu.Unlock()
+	if stopping {
 		return core.Record{}, errStopping
 	}
-	stored, err := w.start(w.ctx, record)
+	// A server can take its time, and a signal must be obeyed meanwhile.
+	ctx, cancel := context.WithCancel(w.ctx)
+	defer cancel()
+	begun := make(chan struct{})
+	defer close(begun)
+	go func() {
+		select {
+		case <-w.leaving:
+			cancel()
+		case <-begun:
+		}
+	}()
+	stored, err := w.host.start(ctx, record)
 	if err != nil {
 		return core.Record{}, err
 	}
-	w.drive(stored)
+	w.goOn(stored)
 	return stored, nil
 }
 
-// goOn has a test driven that is stored already, and whose lease is taken.
+// goOn has a test driven that is stored already, and that nobody else drives.
 func (w *supervision) goOn(record core.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.drive(record)
-	if w.stopping {
-		w.stopOne(record.ID)
-	}
-}
-
-func (w *supervision) drive(record core.Record) {
 	w.tracker.start(record)
 	w.running = append(w.running, record.ID)
-	w.driver.Add(record.ID)
+	w.host.drive(record.ID)
+	if w.stopping {
+		w.host.stop(w.ctx, record.ID)
+	}
 }
 
 // follow waits until nothing is left to do for a test, only a person can move it, its
@@ -117,8 +160,7 @@ func (w *supervision) follow(id uuid.UUID) ending {
 	defer stopWaiting()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := w.driver.Wait(waiting, id)
-		ended <- err
+		ended <- w.host.wait(waiting, id)
 	}()
 	tooLong := make(chan struct{})
 	var timer ports.Timer
@@ -140,7 +182,7 @@ func (w *supervision) follow(id uuid.UUID) ending {
 	for {
 		select {
 		case err := <-ended:
-			return ending{record: w.lastRecord(context.WithoutCancel(w.ctx), id), err: err}
+			return ending{record: w.host.last(context.WithoutCancel(w.ctx), id), err: err}
 		case <-stopped:
 			stopped = nil
 			startTimer()
@@ -148,9 +190,9 @@ func (w *supervision) follow(id uuid.UUID) ending {
 			verdict = nil
 			startTimer()
 		case <-tooLong:
-			return ending{record: w.lastRecord(w.ctx, id), gaveUp: true}
+			return ending{record: w.host.last(w.ctx, id), gaveUp: true}
 		case <-w.leaving:
-			return ending{record: w.lastRecord(w.ctx, id), abandoned: true}
+			return ending{record: w.host.last(w.ctx, id), abandoned: true}
 		}
 	}
 }
@@ -165,32 +207,7 @@ func (w *supervision) stop() {
 	}
 	w.stopping = true
 	for _, id := range w.running {
-		w.stopOne(id)
+		w.host.stop(w.ctx, id)
 	}
 	close(w.stopped)
-}
-
-func (w *supervision) stopOne(id uuid.UUID) {
-	record, err := w.state.Load(w.ctx, id, ports.Live)
-	switch {
-	case errors.Is(err, ports.ErrNotFound):
-		return
-	case err == nil && record.Status.Phase.Final():
-		// It keeps its verdict, its record and what it was asked to do with the workspace;
-		// its cleanup is under way.
-		w.driver.Add(id)
-		return
-	case err == nil:
-		// A workspace is kept for a failure that somebody wants to look at. Without a
-		// verdict there is none.
-		err := w.state.SetDeletionPolicy(w.ctx, id, string(core.DeletionPolicyDelete))
-		if err != nil && !errors.Is(err, ports.ErrNotFound) {
-			fmt.Fprintf(w.progress, "the workspace may be kept: %v\n", err)
-		}
-	}
-	err = w.state.RequestDeletion(w.ctx, id)
-	if err != nil && !errors.Is(err, ports.ErrNotFound) {
-		fmt.Fprintf(w.progress, "the wish to stop could not be stored, the test goes on: %v\n", err)
-	}
-	w.driver.Add(id)
 }

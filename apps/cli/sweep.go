@@ -150,10 +150,11 @@ func (o *sweepOptions) run(ctx context.Context, env Env) (int, error) {
 			planes: controlPlanes{plane.Ref: plane}, statePath: path, several: len(proven) > 1, debug: o.debug,
 			secrets: []string{connection.Token.Reveal()},
 		}
-		if _, err := onGraph(ctx, env, config, func(s *session) error { return d.run(ctx, s, proven) }); err != nil {
+		s, err := onGraph(ctx, env, config, func(s *session) error { return d.run(ctx, s, proven) })
+		if err != nil {
 			return 0, err
 		}
-		code = d.code(env.Stderr)
+		code = d.code(env.Stderr, s)
 	}
 	return written(code, writeSweep(env.Stdout, o.output, newSweepReport(view, results, o.olderThan, code), o.delete))
 }

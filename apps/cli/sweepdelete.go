@@ -52,7 +52,7 @@ func (d *sweepDeletion) run(ctx context.Context, s *session, proven []sweep.Find
 	if err := s.state.PutControlPlane(ctx, d.plane); err != nil {
 		return failure(fmt.Errorf("nothing was deleted: %w", err))
 	}
-	d.signal = s.supervise(ctx, d.cleanupTimeout, func(w *supervision) {
+	d.signal = supervise(ctx, s, s.observers, d.cleanupTimeout, func(w *supervision) {
 		ctx, cancel := context.WithCancel(ctx)
 		var tests, leaving sync.WaitGroup
 		leaving.Go(func() {
@@ -63,7 +63,7 @@ func (d *sweepDeletion) run(ctx context.Context, s *session, proven []sweep.Find
 			}
 		})
 		for i := range proven {
-			record := d.begin(ctx, w, proven[i])
+			record := d.begin(ctx, s, w, proven[i])
 			if record == nil {
 				continue
 			}
@@ -79,12 +79,12 @@ func (d *sweepDeletion) run(ctx context.Context, s *session, proven []sweep.Find
 
 // begin claims a workspace, unless a signal came. The result is noted where there is no
 // record to follow.
-func (d *sweepDeletion) begin(ctx context.Context, w *supervision, proven sweep.Finding) *core.Record {
+func (d *sweepDeletion) begin(ctx context.Context, s *session, w *supervision, proven sweep.Finding) *core.Record {
 	result := sweptNotBegun
 	select {
 	case <-w.stopped:
 	default:
-		record, err := d.claim(ctx, w.session, proven)
+		record, err := d.claim(ctx, s, proven)
 		switch {
 		case err != nil:
 			fmt.Fprintf(w.progress, "workspace %s is not deleted: %v\n", proven.Workspace.Name, err)
@@ -144,9 +144,9 @@ func (d *sweepDeletion) claim(ctx context.Context, s *session, proven sweep.Find
 
 // code says what a person has to know, once the progress has ended, and adds up the exit
 // code.
-func (d *sweepDeletion) code(out io.Writer) int {
+func (d *sweepDeletion) code(out io.Writer, h host) int {
 	for _, end := range d.left {
-		writeLeakRisk(out, end)
+		writeLeakRisk(out, h, end)
 	}
 	codes := []int{exitPassed}
 	for _, result := range d.results {

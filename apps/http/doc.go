@@ -4,4 +4,7 @@
 // in package access.
 package server
 
+// The client is made from the document that the line before it writes.
+//
 //go:generate go run ../cli/cmd/clidocs -server ../../docs/reference/server.md -openapi ../../docs/reference/openapi.yaml
+//go:generate sh -c "cd ../../adapters/serverclient && oapi-codegen -config oapi-codegen.yaml ../../docs/reference/openapi.yaml"

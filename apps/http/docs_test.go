@@ -6,23 +6,25 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
 
+	"github.com/assay-dev/assay/apps/cli"
 	server "github.com/assay-dev/assay/apps/http"
 )
 
 var serverPages = []string{"../../docs/how-to/http-server.md", "../../docs/how-to/deploy-the-server.md"}
 
-// TestFlagsOfTheDocs finds each flag of assay-server that the pages name.
+// TestFlagsOfTheDocs finds each flag of assay-server, and of assay, that the pages name.
 func TestFlagsOfTheDocs(t *testing.T) {
 	known := map[string]bool{}
 	root := server.Commands()
 	note := func(flag *pflag.Flag) { known[flag.Name] = true }
 	root.Flags().VisitAll(note)
-	for _, command := range root.Commands() {
+	for _, command := range slices.Concat(root.Commands(), cli.Commands().Commands()) {
 		command.Flags().VisitAll(note)
 	}
 	for _, page := range serverPages {
@@ -36,7 +38,7 @@ func TestFlagsOfTheDocs(t *testing.T) {
 		}
 		for _, flag := range flags {
 			if !known[flag[1]] {
-				t.Errorf("%s names --%s, which assay-server does not have", page, flag[1])
+				t.Errorf("%s names --%s, which neither program has", page, flag[1])
 			}
 		}
 	}

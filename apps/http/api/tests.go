@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -67,7 +68,10 @@ func (h *handlers) registerTests(api huma.API) {
 	huma.Register(api, operation("create-test", http.MethodPost, "/tests", "Start a test", func(o *huma.Operation) {
 		o.Description = "Stores a test and begins it. With an Idempotency-Key the request can be repeated: for 24 hours it makes no second test, and answers 200 with the first one."
 		o.DefaultStatus = http.StatusCreated
-		o.Responses = map[string]*huma.Response{"200": {Description: "The Idempotency-Key was used for the same request before: its test."}}
+		o.Responses = map[string]*huma.Response{"200": {
+			Description: "The Idempotency-Key was used for the same request before: its test.",
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[service.Test](), true, "")}},
+		}}
 		o.Errors = append(o.Errors, http.StatusConflict, http.StatusUnprocessableEntity)
 	}), h.create)
 	huma.Register(api, operation("list-tests", http.MethodGet, "/tests", "List tests", func(o *huma.Operation) {

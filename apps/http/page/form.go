@@ -12,8 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/assay-dev/assay/apps/http/service"
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/ports"
@@ -203,7 +201,7 @@ func (f form) asked() (asked service.NewTest, problems map[string]string) {
 		problems["minutes"] = fmt.Sprintf("must be a whole number of minutes, 1 to %d", core.MaxTimeoutSeconds/60)
 	}
 	asked = service.NewTest{Name: f.Name, Retain: f.Retain, Spec: core.Spec{
-		Template: f.Template, Version: versionOf(f.Version), Preset: f.Preset, TimeoutSeconds: minutes * 60, ControlPlaneRef: f.Plane,
+		Template: f.Template, Version: core.ParseVersion(f.Version), Preset: f.Preset, TimeoutSeconds: minutes * 60, ControlPlaneRef: f.Plane,
 	}}
 	for name, value := range f.Values {
 		asked.Spec.Parameters = append(asked.Spec.Parameters, core.Parameter{Name: name, Value: value})
@@ -222,15 +220,4 @@ func (f form) asked() (asked service.NewTest, problems map[string]string) {
 		asked.Spec.Parameters = append(asked.Spec.Parameters, core.Parameter{Name: strings.TrimSpace(name), Value: value})
 	}
 	return asked, problems
-}
-
-// versionOf reads a version as the CLI's --version does.
-func versionOf(text string) core.VersionSelector {
-	if text == "active" {
-		return core.VersionSelector{Active: true}
-	}
-	if _, err := uuid.Parse(text); err == nil && len(text) == 36 {
-		return core.VersionSelector{ID: text}
-	}
-	return core.VersionSelector{Name: text}
 }

@@ -67,14 +67,12 @@ func (p *Pages) testBody(ctx context.Context, id uuid.UUID) (testBody, error) {
 // One that said to stop a test which has ended meanwhile does nothing, lest it delete the
 // verdict and the evidence that nobody saw yet.
 func (p *Pages) stop(w http.ResponseWriter, r *http.Request) error {
+	stop := p.Service.StopUnlessFinished
+	if r.PostFormValue("finished") == "true" {
+		stop = p.Service.Stop
+	}
 	return p.ask(w, r, func(id uuid.UUID) (gone bool, err error) {
-		if r.PostFormValue("finished") != "true" {
-			test, err := p.Service.Get(r.Context(), id)
-			if err != nil || test.Finished {
-				return false, err
-			}
-		}
-		_, gone, err = p.Service.Stop(r.Context(), id)
+		_, gone, err = stop(r.Context(), id)
 		return gone, err
 	})
 }

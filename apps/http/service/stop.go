@@ -28,6 +28,16 @@ func (s *Service) Stop(ctx context.Context, id uuid.UUID) (test Test, gone bool,
 	return newTest(&after), false, err
 }
 
+// StopUnlessFinished is Stop for a test that has not come to its end, and nothing for one
+// that has: its verdict and its evidence stay.
+func (s *Service) StopUnlessFinished(ctx context.Context, id uuid.UUID) (test Test, gone bool, err error) {
+	record, err := s.load(ctx, id, access.Tester)
+	if err != nil || record.AtEnd() {
+		return newTest(&record), false, err
+	}
+	return s.Stop(ctx, id)
+}
+
 // SetPolicy stores what is asked for the workspace of the finished test.
 func (s *Service) SetPolicy(ctx context.Context, id uuid.UUID, policy core.DeletionPolicy) (Test, error) {
 	record, err := s.load(ctx, id, access.Tester)

@@ -63,6 +63,9 @@ func TestExamples(t *testing.T) {
 		if slices.Contains(asAdmin, command.CommandPath()) {
 			script.WriteString("env CODER_SESSION_TOKEN=$ADMIN_TOKEN\n")
 		}
+		if strings.Contains(command.Example, "https://assay.example.com") {
+			script.WriteString("serve\nexec assay run --server $ASSAY_SERVER --template coder.docker --version v1\n")
+		}
 		script.WriteString("exec sh -e example.sh\n")
 		archive += "-- example.sh --\n" + forTheStage(command.Example) + "\n"
 		file := filepath.Join(folder, strings.ReplaceAll(command.CommandPath(), " ", "-")+".txtar")
@@ -92,7 +95,13 @@ func eachCommand(command *cobra.Command, do func(*cobra.Command)) {
 
 // forTheStage puts what is on the stage in the place of what stands for it in the help.
 func forTheStage(example string) string {
+	const onServer = "--server $ASSAY_SERVER $(assay list --server $ASSAY_SERVER | tail -1 | cut -c1-8)"
 	return strings.NewReplacer(
+		"--server https://assay.example.com 6f0c2d9e-6c1c-4a52-9b1e-6d3f2f0f7a11", onServer,
+		"--server https://assay.example.com 6f0c2d9e", onServer,
+		// It ends with a signal alone.
+		"assay watch --server https://assay.example.com --output ndjson", "timeout --signal INT 1 assay watch --server $ASSAY_SERVER --output ndjson || true",
+		"https://assay.example.com", "$ASSAY_SERVER",
 		"https://coder.example.com", "$CODER_URL",
 		"6f0c2d9e", "$(assay list | tail -1 | cut -c1-8)",
 		"assay demo", "assay demo --fast",

@@ -2,12 +2,18 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"crypto/rand"
 	"errors"
 	"flag"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -15,6 +21,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/assay-dev/assay/adapters/systemclock"
+	assayserver "github.com/assay-dev/assay/apps/http"
+	"github.com/assay-dev/assay/apps/http/access"
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/fakes/coderd"
 	"github.com/assay-dev/assay/fakes/world"
@@ -41,6 +49,10 @@ func TestMain(m *testing.M) {
 //
 // TESTER_TOKEN, ADMIN_TOKEN and PERSON_TOKEN are tokens of a plain member "tester", a
 // site owner "admin" and a person "jane"; CODER_SESSION_TOKEN is the tester's.
+//
+// "serve" starts an assay server in front of the deployment, with the control planes "main"
+// and "other". ASSAY_SERVER is its address. ASSAY_SERVER_TOKEN may test on main, the token
+// in server-viewer.token may look at it, and that in server-both.token may test on both.
 //
 // Beside testscript's commands there are "exits CODE command…", which runs a command
 // that must exit with the code, "workspaces N", which waits until there are so many
@@ -70,6 +82,7 @@ func scripts() testscript.Params {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, negate bool, args []string){
 			"exits":      exits,
+			"serve":      serve,
 			"workspaces": workspaces,
 			"terminate":  terminate,
 		},
@@ -141,6 +154,79 @@ func newWorld() (w *world.World, tokens map[string]string) {
 		return spec
 	})
 	return w, tokens
+}
+
+// serve starts an assay server, which ends with the script.
+func serve(ts *testscript.TestScript, negate bool, args []string) {
+	if negate || len(args) != 0 {
+		ts.Fatalf("usage: serve")
+	}
+	d := ts.Value(deploymentKey{}).(*deployment)
+	tester, _ := d.world.UserNamed("tester")
+	write := func(name, text string) string {
+		path := ts.MkAbs(name)
+		ts.Check(os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	plane := fmt.Sprintf("{url: %q, tokenEnv: CODER_TOKEN, ownerUserID: %s, allowRetain: true}", ts.Getenv("CODER_URL"), tester.ID)
+	planes := write("planes.yaml", fmt.Sprintf("controlPlanes:\n  main: %s\n  other: %s\n", plane, plane))
+	entries := "tokens:\n"
+	for name, planes := range map[string][2]string{"tester": {"main", "tester"}, "viewer": {"main", "viewer"}, "both": {"*", "tester"}} {
+		entry, token, err := access.NewEntry(name, planes[0], planes[1], rand.Reader)
+		ts.Check(err)
+		write("server-"+name+".token", token+"\n")
+		if name == "tester" {
+			ts.Setenv("ASSAY_SERVER_TOKEN", token)
+		}
+		entries += entry
+	}
+	listening := make(chan net.Addr, 1)
+	env := assayserver.SystemEnv([]string{
+		"--control-planes", planes, "--tokens", write("tokens.yaml", entries), "--database", ts.MkAbs("server.db"), "--listen", "127.0.0.1:0",
+	})
+	var log lockedBuffer
+	env.Stdout, env.Stderr = &log, &log
+	variables := map[string]string{"CODER_TOKEN": ts.Getenv("CODER_SESSION_TOKEN")}
+	env.LookupEnv = func(name string) (string, bool) {
+		value, known := variables[name]
+		return value, known
+	}
+	env.Listen = func(ctx context.Context, address string) (net.Listener, error) {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+		if err == nil {
+			listening <- listener.Addr()
+		}
+		return listener, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan int, 1)
+	go func() { ended <- assayserver.Run(ctx, env) }()
+	ts.Defer(func() { stop(); <-ended })
+	select {
+	case address := <-listening:
+		ts.Setenv("ASSAY_SERVER", "http://"+address.String())
+	case code := <-ended:
+		ended <- code
+		ts.Fatalf("the server ended with exit code %d:\n%s", code, log.String())
+	}
+}
+
+// lockedBuffer takes what a server logs.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(text []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(text)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 func exits(ts *testscript.TestScript, negate bool, args []string) {
