@@ -83,7 +83,7 @@ codegen: ## regenerate Go code: deep copies and stubs
 	$(GENERATE) -run 'controller-gen object|moq' ./...
 
 .PHONY: docs-reference
-docs-reference: ## regenerate docs/reference/api.md, cli.md, server.md and openapi.yaml, and the client that follows it
+docs-reference: ## regenerate docs/reference/api.md, cli.md, server.md, server-files.md and openapi.yaml, and the client that follows it
 	$(GENERATE) -run 'crd-ref-docs|clidocs|oapi-codegen' ./adapters/kubernetes/... ./apps/cli/... ./apps/http/...
 
 .PHONY: share

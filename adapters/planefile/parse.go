@@ -23,23 +23,36 @@ type document struct {
 	ControlPlanes map[string]plane `yaml:"controlPlanes"`
 }
 
-// plane is a control plane of the file.
+// plane is a control plane of the file. The comments of its fields are the reference that
+// people read.
 type plane struct {
+	// URL is the deployment's address: https, or http for this machine.
 	URL string `yaml:"url"`
-	// TokenFile and TokenEnv say where the operator token is: one of them.
+	// TokenFile is a file that holds the token with which Coder is asked, not readable by
+	// everybody; it is read anew each time, so the token can be renewed in place. Either
+	// TokenFile or TokenEnv is needed.
 	TokenFile string `yaml:"tokenFile"`
-	TokenEnv  string `yaml:"tokenEnv"`
+	// TokenEnv is the environment variable that holds the token, as it was when the server
+	// started.
+	TokenEnv string `yaml:"tokenEnv"`
 	// Token is there to be refused.
 	Token yaml.Node `yaml:"token"`
-	// CAFile holds further certificate authorities in PEM.
+	// CAFile is a file with further certificate authorities in PEM.
 	CAFile string `yaml:"caFile"`
-	// ServerName is what the certificate must be for, if not the URL's host.
-	ServerName           string `yaml:"serverName"`
-	OwnerUserID          string `yaml:"ownerUserID"`
-	AllowRetain          bool   `yaml:"allowRetain"`
-	AllowPrivilegedOwner bool   `yaml:"allowPrivilegedOwner"`
-	AllowPersonalOwner   bool   `yaml:"allowPersonalOwner"`
-	// Removed says that it is gone for good: what is left of its tests is given up.
+	// ServerName is what the certificate must be for, if not the host of URL.
+	ServerName string `yaml:"serverName"`
+	// OwnerUserID is the ID of the user who owns the workspaces of tests, a UUID. Without it
+	// tests wait with OwnerNotConfigured.
+	OwnerUserID string `yaml:"ownerUserID"`
+	// AllowRetain lets tests keep the workspaces of failures.
+	AllowRetain bool `yaml:"allowRetain"`
+	// AllowPrivilegedOwner allows an owner with roles beyond a plain member's. Each start
+	// build hands a session token of the owner to the template's Terraform.
+	AllowPrivilegedOwner bool `yaml:"allowPrivilegedOwner"`
+	// AllowPersonalOwner allows an owner that is a person.
+	AllowPersonalOwner bool `yaml:"allowPersonalOwner"`
+	// Removed says that the control plane is gone for good: what is left of its tests is
+	// given up. No other field is needed then.
 	Removed bool `yaml:"removed"`
 }
 

@@ -84,7 +84,11 @@ func (f *File) Refresh() {
 }
 
 func (f *File) read() error {
-	text, err := readBounded(f.path)
+	err := onlyOwnerWrites(f.path)
+	var text []byte
+	if err == nil {
+		text, err = readBounded(f.path)
+	}
 	if err == nil && f.unchanged(text) {
 		return nil
 	}
@@ -114,6 +118,19 @@ func (f *File) unchanged(text []byte) bool {
 	}
 	f.problem = nil
 	return true
+}
+
+// onlyOwnerWrites refuses a file with which others could have a token sent to a deployment
+// of theirs.
+func onlyOwnerWrites(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return withoutPath(err)
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return errors.New("others than its owner can write it, and so have a token sent elsewhere: take that right away (chmod go-w)")
+	}
+	return nil
 }
 
 // maxBytes bounds the file, and each file that it names.

@@ -137,6 +137,16 @@ func TestFilesThatAreRefused(t *testing.T) {
 	}
 }
 
+func TestAFileThatOthersWrite(t *testing.T) {
+	for _, mode := range []os.FileMode{0o620, 0o602, 0o666} {
+		f := newFolder(t)
+		f.write("planes.yaml", "controlPlanes:\n  main: {url: https://a, tokenEnv: T}\n", mode)
+		if _, err := f.open(); err == nil || !strings.Contains(err.Error(), "chmod go-w") {
+			t.Errorf("mode %o: error is %v: they could have the token sent to a deployment of theirs", mode, err)
+		}
+	}
+}
+
 func TestTokens(t *testing.T) {
 	for _, row := range []struct {
 		name    string

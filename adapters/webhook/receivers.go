@@ -30,16 +30,22 @@ const (
 
 var events = []string{EventFinished, EventCleanedUp}
 
-// Receiver is somebody who wants to hear of tests.
+// Receiver is somebody who wants to hear of tests. The comments of its fields are the
+// reference that people read.
 type Receiver struct {
+	// Name tells it apart: 1 to 64 lower-case letters, digits and '-'.
 	Name string `yaml:"name"`
-	URL  string `yaml:"url"`
-	// SecretFile and SecretEnv say where the secret is that messages are signed with.
+	// URL is where messages are sent: https, or with AllowPrivate http.
+	URL string `yaml:"url"`
+	// SecretFile is a file with the secret that messages are signed with, 16 characters or
+	// more. Either SecretFile or SecretEnv is needed.
 	SecretFile string `yaml:"secretFile"`
-	SecretEnv  string `yaml:"secretEnv"`
-	// Events are those that it wants; all of them if empty.
+	// SecretEnv is the environment variable that holds the secret.
+	SecretEnv string `yaml:"secretEnv"`
+	// Events are those that it wants: test.finished, test.cleaned-up. All of them if it is
+	// left out.
 	Events []string `yaml:"events"`
-	// ControlPlanes are those whose tests it hears of; all of them if empty.
+	// ControlPlanes are those whose tests it hears of. All of them if it is left out.
 	ControlPlanes []string `yaml:"controlPlanes"`
 	// AllowPrivate lets it be on a private network or this machine, and without TLS.
 	AllowPrivate bool `yaml:"allowPrivate"`
@@ -59,6 +65,13 @@ const maxBytes = 1 << 20
 // Read reads the receivers of a file, with their secrets. Errors name the receiver and the
 // field, and hold no secret.
 func Read(path string, lookupEnv func(name string) (string, bool)) ([]Receiver, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return nil, fmt.Errorf("%s: others than its owner can write it, and so be told of tests: take that right away (chmod go-w)", path)
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

@@ -140,6 +140,19 @@ func TestFilesThatAreRefused(t *testing.T) {
 			t.Errorf("%q: error is %v, want %q: %s", row.text, err, row.want, row.why)
 		}
 	}
+	path := filepath.Join(t.TempDir(), "receivers.yaml")
+	if err := os.WriteFile(path, []byte("receivers:\n  - {name: a, url: https://x, secretEnv: S}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path, env); err != nil {
+		t.Errorf("a good file: %v", err)
+	}
+	if err := os.Chmod(path, 0o620); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path, env); err == nil || !strings.Contains(err.Error(), "chmod go-w") {
+		t.Errorf("a file that others write: error is %v", err)
+	}
 }
 
 // delivery is an outbox with a message, and somebody who sends it to a receiver.

@@ -6,5 +6,5 @@ package server
 
 // The client is made from the document that the line before it writes.
 //
-//go:generate go run ../cli/cmd/clidocs -server ../../docs/reference/server.md -openapi ../../docs/reference/openapi.yaml
+//go:generate go run ../cli/cmd/clidocs -server ../../docs/reference/server.md -openapi ../../docs/reference/openapi.yaml -files ../../docs/reference/server-files.md
 //go:generate sh -c "cd ../../adapters/serverclient && oapi-codegen -config oapi-codegen.yaml ../../docs/reference/openapi.yaml"

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -266,4 +267,52 @@ func TestManyWhoWatch(t *testing.T) {
 	}
 	cancel()
 	watching.Wait()
+}
+
+// TestSlowBodies has clients that send the beginning of a request and then nothing: each is
+// answered or cut off in time, and nobody else waits for them. It takes as long as the
+// bounds of a request.
+func TestSlowBodies(t *testing.T) {
+	if os.Getenv("ASSAY_E2E") == "" {
+		t.Skip("set ASSAY_E2E=1 to wait as long as a slow request may take")
+	}
+	f := serve(t, "--requests-per-second", "10000", "--burst", "10000")
+	var ending sync.WaitGroup
+	for name, begun := range map[string]string{
+		"a body of the API":  "POST /api/v1/tests HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"template\":",
+		"a form of the page": "POST /tests HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\ntemplate=",
+		"chunks":             "POST /api/v1/tests HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+		"headers":            "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
+	} {
+		for range 20 {
+			ending.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(f.URL, "http://"))
+				if err == nil {
+					_, err = io.WriteString(connection, begun)
+				}
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					return
+				}
+				defer func() { _ = connection.Close() }()
+				defer context.AfterFunc(ctx, func() { _ = connection.SetDeadline(time.Now()) })()
+				answer, err := io.ReadAll(connection)
+				if ctx.Err() != nil {
+					t.Errorf("%s: the server waits without end", name)
+				}
+				if err == nil && len(answer) > 0 && !strings.HasPrefix(string(answer), "HTTP/1.1 4") {
+					t.Errorf("%s: the answer is %.80q", name, answer)
+				}
+			})
+		}
+	}
+	// Meanwhile others are served.
+	f.ended("good")
+	ending.Wait()
+	var left struct{ Tests []test }
+	if f.api(http.MethodGet, "/tests", nil, http.StatusOK, &left); len(left.Tests) != 1 {
+		t.Errorf("%d tests, want the one that was asked for as a whole", len(left.Tests))
+	}
 }

@@ -72,10 +72,16 @@ func NewOIDC(config OIDCConfig) (*OIDC, error) {
 // cannot be used leaves the roles as they were, and is logged once.
 func (o *OIDC) Run(ctx context.Context) { o.roles.Run(ctx) }
 
+// rolesDocument is the file of roles. The comments of its fields are the reference that
+// people read.
+type rolesDocument struct {
+	// Groups are the roles of each group, by control plane, "*" for all: viewer, tester or
+	// admin. Somebody in several groups has the largest of their roles.
+	Groups map[string]map[string]string `yaml:"groups"`
+}
+
 func parseRoles(text []byte) (groupRoles, error) {
-	var document struct {
-		Groups map[string]map[string]string `yaml:"groups"`
-	}
+	var document rolesDocument
 	if err := decodeOne(text, &document); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}

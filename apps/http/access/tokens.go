@@ -36,12 +36,17 @@ func NewToken(random io.Reader) (token string, err error) {
 	return TokenPrefix + base64.RawURLEncoding.EncodeToString(bits[:]), nil
 }
 
-// entry is a token of the file.
+// entry is a token of the file. The comments of its fields are the reference that people
+// read.
 type entry struct {
-	Name   string            `yaml:"name"`
-	SHA256 string            `yaml:"sha256"`
-	Roles  map[string]string `yaml:"roles"`
-	// Expires is when the token is taken no more; never if zero.
+	// Name is the caller's, which stands in the log: 1 to 100 printable ASCII characters
+	// without spaces, not beginning with "oidc:".
+	Name string `yaml:"name"`
+	// SHA256 is the SHA-256 of the token, 64 hexadecimal digits. The token itself is nowhere.
+	SHA256 string `yaml:"sha256"`
+	// Roles are by control plane, "*" for all: viewer, tester or admin.
+	Roles map[string]string `yaml:"roles"`
+	// Expires is when the token is taken no more; never if it is left out.
 	Expires time.Time `yaml:"expires"`
 	// Token is there to be refused.
 	Token yaml.Node `yaml:"token"`

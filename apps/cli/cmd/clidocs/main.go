@@ -27,9 +27,15 @@ func main() {
 	page := flag.String("page", "", "write the reference as one page of Markdown to `FILE`")
 	serverPage := flag.String("server", "", "write the reference of assay-server as one page of Markdown to `FILE`")
 	openAPI := flag.String("openapi", "", "write the description of the server's API to `FILE`")
+	files := flag.String("files", "", "write the reference of assay-server's files as one page of Markdown to `FILE`; their sources are below -root")
+	root := flag.String("root", "../..", "the root of the repository, a `FOLDER`")
 	share := flag.String("share", "", "write man pages and completions below `FOLDER`, as packages install them below /usr/share")
 	flag.Parse()
-	if err := errors.Join(run(*page, *share), runServer(*serverPage, *openAPI)); err != nil {
+	err := errors.Join(run(*page, *share), runServer(*serverPage, *openAPI))
+	if *files != "" {
+		err = errors.Join(err, writeConfigFiles(*files, *root))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "clidocs:", err)
 		os.Exit(1)
 	}
