@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -72,7 +73,7 @@ func (s *Server) waiting() *waiting {
 // would take longer than patience lasts.
 func (w *waiting) again(ctx context.Context, err error) error {
 	wait := w.next
-	if refused, ok := err.(*Error); ok {
+	if refused := new(Error); errors.As(err, &refused) {
 		wait = cmp.Or(refused.retryAfter, wait)
 	}
 	if w.clock.Monotonic()-w.since+wait > w.patience {

@@ -250,7 +250,9 @@ func TestHowWatchingEnds(t *testing.T) {
 		{"the caller has enough", events("end", 1), func(err error) bool { return errors.Is(err, enough) }, "it decides"},
 		{"no such test", status(404, `{"detail":"there is no test"}`), serverclient.IsNotFound, "there is nothing to watch"},
 		{"away", cut, func(err error) bool { return errors.Is(err, serverclient.ErrAway) }, "patience ends"},
-		{"no transition", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "event: transition\ndata: {\n\n") }, func(err error) bool { return err != nil && strings.Contains(err.Error(), "no transition") }, "it would be repeated without end"},
+		{"no transition", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "event: transition\ndata: {\n\n")
+		}, func(err error) bool { return err != nil && strings.Contains(err.Error(), "no transition") }, "it would be repeated without end"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			a := newAnswers(t, row.answer)

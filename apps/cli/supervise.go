@@ -18,6 +18,11 @@ import (
 
 // host is where tests run: in this process, which is a session, or on a server.
 type host interface {
+	runsTests
+	tellsOfTests
+}
+
+type runsTests interface {
 	// start stores a new test. An error means that none was stored, or that nobody knows;
 	// then whoever stored it ends it.
 	start(ctx context.Context, record core.Record) (core.Record, error)
@@ -27,6 +32,11 @@ type host interface {
 	wait(ctx context.Context, id uuid.UUID) error
 	// stop stores the wish that a test stops. One that has its verdict keeps it.
 	stop(ctx context.Context, id uuid.UUID)
+	// abandon ends at once what is under way here.
+	abandon()
+}
+
+type tellsOfTests interface {
 	// last is the record as it is stored, or as it was known last.
 	last(ctx context.Context, id uuid.UUID) core.Record
 	// course is how the test went until now, and on which version of Coder.
@@ -35,8 +45,6 @@ type host interface {
 	finishes(id uuid.UUID) string
 	// waysOut says what to do about an owner who may not own test workspaces.
 	waysOut() string
-	// abandon ends at once what is under way here.
-	abandon()
 }
 
 // observers see how tests go.

@@ -182,7 +182,7 @@ func (b *browser) bearARefusal() {
 	b.sees(fmt.Sprintf(`document.getElementById("link").hidden && document.getElementById("test-%s")?.innerText.includes("passed")`, id))
 	b.f.api(http.MethodDelete, "/tests/"+id, nil, http.StatusAccepted, nil)
 	b.sees(fmt.Sprintf(`document.getElementById("test-%s") === null`, id))
-	params := page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: script.Identifier}
+	params := page.RemoveScriptToEvaluateOnNewDocumentParams(script)
 	if _, err := chromedp.Call(b.ctx, page.RemoveScriptToEvaluateOnNewDocument, params); err != nil {
 		b.Fatal(err)
 	}

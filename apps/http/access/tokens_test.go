@@ -115,8 +115,13 @@ func TestTokensComeAndGo(t *testing.T) {
 
 func TestNewEntry(t *testing.T) {
 	for _, row := range []struct{ name, why string }{
-		{"nightly-bot", "the plain case"}, {"null", "YAML's word for nothing"}, {"12e3", "a number in YAML"}, {"@ci", "YAML keeps this sign for itself"},
-		{"#bot", "a comment in YAML"}, {"a:", "a key in YAML"}, {`q"\`, "what a quoted text must escape"},
+		{"nightly-bot", "the plain case"},
+		{"null", "YAML's word for nothing"},
+		{"12e3", "a number in YAML"},
+		{"@ci", "YAML keeps this sign for itself"},
+		{"#bot", "a comment in YAML"},
+		{"a:", "a key in YAML"},
+		{`q"\`, "what a quoted text must escape"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			text, token, err := access.NewEntry(row.name, "main", "tester", rand.Reader)

@@ -71,9 +71,9 @@ func (w *watched[T]) refresh() {
 	w.mu.Unlock()
 	switch {
 	case problem != "" && problem != before:
-		w.log.Error("the "+w.what+" cannot be used; things stay as they were", "error", problem)
+		w.log.Error("a file cannot be used; things stay as they were", "is", w.what, "error", problem)
 	case problem == "" && before != "":
-		w.log.Info("the "+w.what+" can be used again", "file", w.path)
+		w.log.Info("a file can be used again", "is", w.what, "file", w.path)
 	}
 }
 
