@@ -31,6 +31,10 @@ type Style struct {
 // tick is how often a live line shows the time that passes.
 const tick = time.Second
 
+// quiet is how long a log may be silent while tests run: pipelines end jobs that say
+// nothing, and people wonder.
+const quiet = time.Minute
+
 // Progress is a StatusSink that shows tests as they go through their stages. It writes
 // from a goroutine of its own that lives only while there is something to write, so a
 // terminal that is stopped holds no test back.
@@ -193,10 +197,12 @@ func (p *Progress) show(transition core.StoredTransition) {
 	if failing {
 		p.plainLine(v, transition.At, "failed", record.Status.Reason, record.Status.Message)
 		if now == core.StageDone {
+			p.planTick()
 			return
 		}
 	}
 	p.plainLine(v, transition.At, v.stage.String(), reason, message)
+	p.planTick()
 }
 
 // plainLine writes a line for a log.
@@ -296,7 +302,36 @@ func (p *Progress) liveText(v *view, now time.Time, names int) string {
 	}
 }
 
-// planTick lets the live lines show the time that passes.
+// beat writes that tests still run, and where they are.
+func (p *Progress) beat() {
+	now := p.clock.Now()
+	var running []*view
+	in := map[core.Stage]int{}
+	for _, v := range p.order {
+		if v.stage != core.StageDone {
+			running = append(running, v)
+			in[v.stage]++
+		}
+	}
+	line := now.UTC().Format(time.RFC3339) + " "
+	switch {
+	case len(running) == 0:
+		return
+	case !p.style.Several:
+		line += fmt.Sprintf("%-7s still %s, for %s", running[0].stage, running[0].reason, elapsed(now.Sub(running[0].since)))
+	default:
+		var parts []string
+		for stage := core.StageInputs; stage < core.StageDone; stage++ {
+			if n := in[stage]; n > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", n, stage))
+			}
+		}
+		line += fmt.Sprintf("still running: %s", strings.Join(parts, ", "))
+	}
+	p.screen.print(line)
+}
+
+// planTick lets live lines show the time that passes, and a log that tests still run.
 func (p *Progress) planTick() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -306,6 +341,15 @@ func (p *Progress) planTick() {
 	}
 	running := slices.ContainsFunc(p.order, func(v *view) bool { return v.stage != core.StageDone })
 	if p.closed || !running {
+		return
+	}
+	if !p.style.Live {
+		p.ticker = p.clock.AfterFunc(quiet, func() {
+			p.enqueue(func() {
+				p.beat()
+				p.planTick()
+			})
+		})
 		return
 	}
 	p.ticker = p.clock.AfterFunc(tick, func() {

@@ -98,6 +98,61 @@ func TestPlainLines(t *testing.T) {
 	}
 }
 
+// TestALogIsNeverSilentForLong shows that a log says that tests still run, and stops when
+// they have ended.
+func TestALogIsNeverSilentForLong(t *testing.T) {
+	for _, row := range []struct {
+		several bool
+		want    string
+		why     string
+	}{
+		{false, "2026-03-01T12:01:03Z build   still WaitingForBuild, for 1m0s\n2026-03-01T12:02:03Z build   still WaitingForBuild, for 2m0s\n", "one test"},
+		{true, "2026-03-01T12:01:03Z still running: 1 inputs, 1 build\n2026-03-01T12:02:03Z still running: 1 inputs, 1 build\n", "a line for each test would bury the others"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			virtual := clock.New(start)
+			progress := terminal.NewProgress(&out, virtual, terminal.Style{Several: row.several})
+			record := core.Record{ID: uuid.New(), Name: "one"}
+			step := func(i int) {
+				virtual.AdvanceTo(start.Add(story[i].at))
+				synctest.Wait()
+				before := record
+				story[i].change(&record)
+				progress.Transition(core.StoredTransition{At: virtual.Now(), Before: before, After: record})
+				synctest.Wait()
+			}
+			if row.several {
+				other := core.Record{ID: uuid.New(), Name: "two"}
+				progress.Transition(core.StoredTransition{At: start, After: other})
+			}
+			for i := range 3 {
+				step(i)
+			}
+			begun := out.Len()
+			for range 130 {
+				virtual.Advance(time.Second)
+				synctest.Wait()
+			}
+			if got := out.String()[begun:]; got != row.want {
+				t.Errorf("after 130 s without a change:\n%s\nwant:\n%s%s", got, row.want, row.why)
+			}
+			if !row.several {
+				for i := range story[3:] {
+					step(3 + i)
+				}
+				ended := out.Len()
+				virtual.Advance(time.Hour)
+				synctest.Wait()
+				if out.Len() != ended {
+					t.Errorf("it goes on after the end: %s", out.String()[ended:])
+				}
+			}
+			progress.Close()
+		})
+	}
+}
+
 // size is a terminal of that size.
 func size(columns, rows int) func() (int, int) { return func() (int, int) { return columns, rows } }
 
