@@ -72,7 +72,7 @@ func New(config Config) (*Engine, error) {
 	config.Options = config.Options.WithDefaults()
 	return &Engine{
 		config:    config,
-		dialed:    newDialed(config.Dial, config.Clock),
+		dialed:    newDialed(config.Dial, config.Clock, config.Options.SharedMaxAge),
 		limited:   make(map[uuid.UUID]int),
 		evidenced: make(map[uuid.UUID]bool),
 		moved:     make(map[uuid.UUID]bool),

@@ -16,6 +16,8 @@ const dialedMaxIdle = 10 * time.Minute
 type dialed struct {
 	dial  ports.Dialer
 	clock ports.Clock
+	// sharedMaxAge is how old an answer may be that tests share.
+	sharedMaxAge time.Duration
 
 	mu      sync.Mutex
 	entries map[core.Connection]*dialedEntry
@@ -25,6 +27,8 @@ type dialedEntry struct {
 	runner ports.CodeRunner
 	usedAt time.Duration
 	known  *identity
+	// inputs are the reads that tests share on the connection.
+	inputs *shared
 }
 
 // identity is who answers on a connection.
@@ -35,18 +39,26 @@ type identity struct {
 	readAt time.Duration
 }
 
-func newDialed(dial ports.Dialer, clock ports.Clock) *dialed {
-	return &dialed{dial: dial, clock: clock, entries: make(map[core.Connection]*dialedEntry)}
+func newDialed(dial ports.Dialer, clock ports.Clock, sharedMaxAge time.Duration) *dialed {
+	return &dialed{dial: dial, clock: clock, sharedMaxAge: sharedMaxAge, entries: make(map[core.Connection]*dialedEntry)}
 }
 
 // runner returns the connection's CodeRunner, dialing it the first time.
 func (d *dialed) runner(connection core.Connection) (ports.CodeRunner, error) {
+	entry, err := d.entry(connection)
+	if err != nil {
+		return nil, err
+	}
+	return entry.runner, nil
+}
+
+func (d *dialed) entry(connection core.Connection) (*dialedEntry, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.clock.Monotonic()
 	if entry, ok := d.entries[connection]; ok {
 		entry.usedAt = now
-		return entry.runner, nil
+		return entry, nil
 	}
 	for key, entry := range d.entries {
 		if now-entry.usedAt > dialedMaxIdle {
@@ -57,8 +69,9 @@ func (d *dialed) runner(connection core.Connection) (ports.CodeRunner, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.entries[connection] = &dialedEntry{runner: runner, usedAt: now}
-	return runner, nil
+	entry := &dialedEntry{runner: runner, usedAt: now, inputs: newShared(d.clock, d.sharedMaxAge)}
+	d.entries[connection] = entry
+	return entry, nil
 }
 
 // identity returns who answered on the connection, if that was read at most maxAge

@@ -14,7 +14,7 @@ func TestDialedConnections(t *testing.T) {
 	// begun is a process that runs for an hour already, and what it dialed.
 	begun := func(t *testing.T) (*dialed, *clock.Clock, func(name string)) {
 		c := clock.New(noon)
-		d := newDialed(func(core.Connection) (ports.CodeRunner, error) { return &coder{}, nil }, c)
+		d := newDialed(func(core.Connection) (ports.CodeRunner, error) { return &coder{}, nil }, c, 0)
 		c.Advance(time.Hour)
 		return d, c, func(name string) {
 			t.Helper()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -29,12 +30,12 @@ func (r *stepRun) observe(ctx context.Context, want Read) error {
 	case ReadClaimed:
 		return r.readClaimed(ctx, want.ID)
 	}
-	runner, err := r.dialed.runner(r.in.Seen.ControlPlane.Value.Connection)
+	entry, err := r.dialed.entry(r.in.Seen.ControlPlane.Value.Connection)
 	if err != nil {
 		r.in.Seen.DialFailure = "correct the control plane's connection: " + err.Error()
 		return nil
 	}
-	r.ask(ctx, runner, want)
+	r.ask(ctx, entry.runner, r.shares(entry.inputs), want)
 	return nil
 }
 
@@ -52,33 +53,36 @@ func (r *stepRun) readControlPlane(ctx context.Context, ref string) {
 	r.in.Seen.ControlPlane = Result[core.ControlPlane]{Done: true, Value: plane}
 }
 
-// ask makes one call of the CodeRunner.
-func (r *stepRun) ask(ctx context.Context, runner ports.CodeRunner, want Read) {
+// ask makes one call of the CodeRunner, or takes the answer of another test from s, unless
+// that is nil.
+func (r *stepRun) ask(ctx context.Context, runner ports.CodeRunner, s *shared, want Read) {
 	seen, st := &r.in.Seen, &r.in.Record.Status
+	ref, _ := core.ParseTemplateRef(r.in.Record.Spec.Template)
+	key := sharedKey{deployment: seen.Deployment.Value.ID, kind: want.Kind, id: want.ID}
 	switch want.Kind {
 	case ReadDeployment, ReadOperator:
 		r.readIdentity(ctx, runner, want.Kind)
 	case ReadOwner:
-		seen.Owner = result(r, func() (core.User, error) { return runner.Owner(ctx, want.ID) })
+		seen.Owner = sharedResult(ctx, r, s, key, func() (core.User, error) { return runner.Owner(ctx, want.ID) })
 	case ReadOrganization:
-		ref, _ := core.ParseTemplateRef(r.in.Record.Spec.Template)
-		seen.Organization = result(r, func() (core.Organization, error) { return runner.Organization(ctx, ref.Organization) })
+		key.name = strings.ToLower(ref.Organization)
+		seen.Organization = sharedResult(ctx, r, s, key, func() (core.Organization, error) { return runner.Organization(ctx, ref.Organization) })
 	case ReadTemplate:
-		ref, _ := core.ParseTemplateRef(r.in.Record.Spec.Template)
-		seen.Template = result(r, func() (core.Template, error) { return runner.Template(ctx, want.ID, ref.Template) })
+		key.name = strings.ToLower(ref.Template)
+		seen.Template = sharedResult(ctx, r, s, key, func() (core.Template, error) { return runner.Template(ctx, want.ID, ref.Template) })
 	case ReadVersion:
-		seen.Version = result(r, func() (core.TemplateVersion, error) { return r.version(ctx, runner, want.ID) })
+		seen.Version = sharedResult(ctx, r, s, key.version(r.in.Record.Spec.Version, seen.Template.Value), func() (core.TemplateVersion, error) {
+			return r.version(ctx, runner, want.ID)
+		})
 	case ReadParameters:
-		seen.Parameters = result(r, func() (core.ParameterReport, error) {
-			return runner.CheckParameters(ctx, core.ParameterQuery{
-				VersionID: want.ID, OwnerID: seen.Owner.Value.ID, Classic: seen.Template.Value.ClassicParameters,
-				Parameters: r.in.Record.Spec.Parameters, Preset: r.in.Record.Spec.Preset,
-			})
-		})
+		query := core.ParameterQuery{
+			VersionID: want.ID, OwnerID: seen.Owner.Value.ID, Classic: seen.Template.Value.ClassicParameters,
+			Parameters: r.in.Record.Spec.Parameters, Preset: r.in.Record.Spec.Preset,
+		}
+		seen.Parameters = sharedResult(ctx, r, s, key.parameters(query), func() (core.ParameterReport, error) { return runner.CheckParameters(ctx, query) })
 	case ReadExternalAuth:
-		seen.ExternalAuth = result(r, func() ([]core.ExternalAuth, error) {
-			return runner.ExternalAuth(ctx, want.ID, seen.Owner.Value.ID)
-		})
+		key.owner = seen.Owner.Value.ID
+		seen.ExternalAuth = sharedResult(ctx, r, s, key, func() ([]core.ExternalAuth, error) { return runner.ExternalAuth(ctx, want.ID, key.owner) })
 	case ReadName:
 		name := core.WorkspaceName(r.in.Record.ID)
 		seen.Name = result(r, func() (core.NameLookup, error) { return runner.FindWorkspace(ctx, want.ID, name) })

@@ -20,6 +20,10 @@ type Options struct {
 	// may be remembered (60 s). Before there is a workspace they are read in
 	// every step.
 	IdentityMaxAge time.Duration
+	// SharedMaxAge is how old an input may be that tests read together (2 s), measured from
+	// before it was asked for; less than 0 has each test read its own. It must be shorter
+	// than SendWindow.
+	SharedMaxAge time.Duration
 	// WorkspaceTTL is added to the test's timeout for the time after which Coder
 	// itself stops the workspace (1 h).
 	WorkspaceTTL time.Duration
@@ -41,6 +45,7 @@ func (o Options) WithDefaults() Options {
 		{&o.CleanupPoll, time.Minute},
 		{&o.SendWindow, 30 * time.Second},
 		{&o.IdentityMaxAge, time.Minute},
+		{&o.SharedMaxAge, 2 * time.Second},
 		{&o.WorkspaceTTL, time.Hour},
 		{&o.EvidenceTimeout, 10 * time.Second},
 	} {

@@ -70,7 +70,7 @@ func TestPolls(t *testing.T) {
 func TestOptionsDefaults(t *testing.T) {
 	want := Options{
 		SettleWindow: 15 * time.Minute, RunningPoll: 5 * time.Second, InputsPoll: 15 * time.Second, CleanupPoll: time.Minute,
-		SendWindow: 30 * time.Second, IdentityMaxAge: time.Minute, WorkspaceTTL: time.Hour, EvidenceTimeout: 10 * time.Second,
+		SendWindow: 30 * time.Second, IdentityMaxAge: time.Minute, SharedMaxAge: 2 * time.Second, WorkspaceTTL: time.Hour, EvidenceTimeout: 10 * time.Second,
 		EvidenceLogBytes: 1 << 20,
 	}
 	if got := (Options{}).WithDefaults(); got != want {

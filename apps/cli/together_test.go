@@ -1,0 +1,42 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/assay-dev/assay/fakes/faults"
+)
+
+// TestManyTestsAskTogether bounds what a hundred tests of one template ask of Coder: what
+// they have in common is asked for once.
+func TestManyTestsAskTogether(t *testing.T) {
+	const tests = 100
+	onStage(t, func(t *testing.T, s *stage) {
+		s.template("docker", good())
+		var suite strings.Builder
+		suite.WriteString("tests:\n")
+		for n := range tests {
+			fmt.Fprintf(&suite, "  - {name: test %d, template: coder.docker, version: v1}\n", n)
+		}
+		file := filepath.Join(s.dir, "suite.yaml")
+		if err := os.WriteFile(file, []byte(suite.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		asked := map[string]int{}
+		injector := faults.New(s.clock, func(call faults.Call) faults.Fault {
+			asked[call.Op]++
+			return faults.Fault{}
+		})
+		s.around = injector.Dialer
+		s.run("run", "--suite", file, "--parallel", fmt.Sprint(tests)).want(t, 0, "100 passed", "", "all of them pass")
+		shared := []string{"read owner", "find template", "find version", "check parameters", "read external auth"}
+		for _, op := range shared {
+			if asked[op] == 0 || asked[op] > 5 {
+				t.Errorf("%q is asked %d times by %d tests, want once or a few times (asked: %v)", op, asked[op], tests, asked)
+			}
+		}
+	})
+}
