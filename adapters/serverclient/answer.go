@@ -60,13 +60,14 @@ const (
 type waiting struct {
 	clock    ports.Clock
 	patience time.Duration
+	retrying func(err error)
 	// since is when the server was first away, by the monotonic clock.
 	since time.Duration
 	next  time.Duration
 }
 
 func (s *Server) waiting() *waiting {
-	return &waiting{clock: s.clock, patience: s.patience, since: s.clock.Monotonic(), next: firstWait}
+	return &waiting{clock: s.clock, patience: s.patience, retrying: s.retrying, since: s.clock.Monotonic(), next: firstWait}
 }
 
 // again waits until the request may be repeated after err. It returns an error where that
@@ -78,6 +79,9 @@ func (w *waiting) again(ctx context.Context, err error) error {
 	}
 	if w.clock.Monotonic()-w.since+wait > w.patience {
 		return fmt.Errorf("%w (tried for %v): %w", ErrAway, (w.clock.Monotonic() - w.since).Round(time.Second), err)
+	}
+	if w.next == firstWait {
+		w.retrying(err)
 	}
 	w.next = min(2*w.next, longestWait)
 	due := make(chan struct{})

@@ -48,6 +48,9 @@ type Config struct {
 	AllowClearText bool
 	// Patience is how long the server may be away; 0 means DefaultPatience.
 	Patience time.Duration
+	// Retrying hears of the first failure in a row that is followed by another try; nil for
+	// nobody. It must not block.
+	Retrying func(err error)
 	Clock    ports.Clock
 }
 
@@ -55,6 +58,7 @@ type Config struct {
 type Server struct {
 	client   *Client
 	patience time.Duration
+	retrying func(err error)
 	clock    ports.Clock
 }
 
@@ -89,7 +93,10 @@ func New(config Config) (*Server, error) {
 	if config.Patience == 0 {
 		config.Patience = DefaultPatience
 	}
-	return &Server{client: client, patience: config.Patience, clock: config.Clock}, nil
+	if config.Retrying == nil {
+		config.Retrying = func(error) {}
+	}
+	return &Server{client: client, patience: config.Patience, retrying: config.Retrying, clock: config.Clock}, nil
 }
 
 // refuseRedirects keeps the token from going where somebody else says.

@@ -66,6 +66,8 @@ type answers struct {
 
 	mu    sync.Mutex
 	asked []http.Header
+	// told are the failures after which the client tried again.
+	told []string
 }
 
 func newAnswers(t *testing.T, handlers ...http.HandlerFunc) *answers {
@@ -91,7 +93,11 @@ func (a *answers) requests() []http.Header {
 
 func (a *answers) client(t *testing.T) *serverclient.Server {
 	t.Helper()
-	client, err := serverclient.New(serverclient.Config{URL: a.URL + "/", Token: core.NewSecret("assay_token"), Clock: a.clock})
+	client, err := serverclient.New(serverclient.Config{URL: a.URL + "/", Token: core.NewSecret("assay_token"), Clock: a.clock, Retrying: func(err error) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.told = append(a.told, err.Error())
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,6 +140,9 @@ func TestRequestsAreRepeated(t *testing.T) {
 	want := []time.Duration{500 * time.Millisecond, time.Second, 7 * time.Second, 4 * time.Second}
 	if diff := cmp.Diff(want, a.clock.waits); diff != "" {
 		t.Errorf("waits (-want +got):\n%s", diff)
+	}
+	if len(a.told) != 1 || !strings.Contains(a.told[0], "EOF") {
+		t.Errorf("somebody who waits is told %q, want the first failure alone", a.told)
 	}
 }
 
@@ -233,6 +242,9 @@ func TestWatching(t *testing.T) {
 	var after []string
 	for _, header := range a.requests() {
 		after = append(after, header.Get("Last-Event-ID"))
+	}
+	if len(a.told) != 1 {
+		t.Errorf("somebody who watches is told %q, want that the stream was lost", a.told)
 	}
 	if diff := cmp.Diff([]string{"0", "5", "5", "5", "8"}, after); diff != "" {
 		t.Errorf("Last-Event-ID (-want +got):\n%s", diff)

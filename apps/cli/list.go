@@ -110,7 +110,7 @@ func listRecords(ctx context.Context, env Env, flags *pflag.FlagSet, state strin
 	if limit < 0 {
 		return nil, usage("--limit: %d: must be 0 or more", limit)
 	}
-	server, _, err := at.connect(env)
+	server, err := at.connect(env)
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func oneRecord(ctx context.Context, env Env, flags *pflag.FlagSet, state string,
 	if err := at.refuseLocal(flags, "state"); err != nil {
 		return nil, err
 	}
-	server, _, err := at.connect(env)
+	server, err := at.connect(env)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func oneRecord(ctx context.Context, env Env, flags *pflag.FlagSet, state string,
 }
 
 // findOnServer finds a test by its ID, or one of the newest by the beginning of it.
-func findOnServer(ctx context.Context, server *serverclient.Server, id string) (core.Record, error) {
+func findOnServer(ctx context.Context, server *serverConnection, id string) (core.Record, error) {
 	whole, err := uuid.Parse(id)
 	if err != nil {
 		records, more, err := server.Tests(ctx, core.MaxTestPage)

@@ -19,8 +19,7 @@ import (
 // the server's stream of transitions.
 type onServer struct {
 	observers
-	server *serverclient.Server
-	url    string
+	server *serverConnection
 	sinks  sinks
 	proofs evidenceSinks
 
@@ -38,13 +37,15 @@ type onServer struct {
 var _ host = (*onServer)(nil)
 
 // withServer calls f with a host for the server, and closes what that needs.
-func withServer(ctx context.Context, env Env, server *serverclient.Server, url string, config runConfig, f func(*onServer)) *onServer {
+func withServer(ctx context.Context, env Env, server *serverConnection, config runConfig, f func(*onServer)) *onServer {
 	progress := terminal.NewProgress(env.Stderr, env.Clock, config.style(env))
 	defer progress.Close()
+	server.notices.to(progress)
+	defer server.notices.to(env.Stderr)
 	evidence, tracker := newEvidence(config), newTracker()
 	h := &onServer{
 		observers: observers{env: env, tracker: tracker, progress: progress, evidence: evidence},
-		server:    server, url: url, sinks: sinks{tracker, progress}, proofs: evidenceSinks{evidence},
+		server:    server, sinks: sinks{tracker, progress}, proofs: evidenceSinks{evidence},
 		stages: map[uuid.UUID][]report.Stage{}, coders: map[uuid.UUID]string{},
 	}
 	if config.artifacts != nil {
@@ -62,7 +63,7 @@ func withServer(ctx context.Context, env Env, server *serverclient.Server, url s
 func (h *onServer) start(ctx context.Context, record core.Record) (core.Record, error) {
 	stored, err := h.server.Create(ctx, record, "assay-"+record.ID.String())
 	if errors.Is(err, serverclient.ErrAway) {
-		return core.Record{}, fmt.Errorf("%w; if it made the test all the same, it also ends it: \"assay list --server %s\" shows it", err, h.url)
+		return core.Record{}, fmt.Errorf("%w; if it made the test all the same, it also ends it: \"assay list --server %s\" shows it", err, h.server.url)
 	}
 	return stored, err
 }
@@ -163,7 +164,7 @@ func (h *onServer) course(id uuid.UUID, _ time.Time) (stages []report.Stage, cod
 
 // finishes implements host.
 func (h *onServer) finishes(id uuid.UUID) string {
-	return fmt.Sprintf("the server goes on with it, and \"assay watch --server %s %s\" follows it", h.url, id)
+	return fmt.Sprintf("the server goes on with it, and \"assay watch --server %s %s\" follows it", h.server.url, id)
 }
 
 // waysOut implements host.

@@ -13,7 +13,6 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/assay-dev/assay/adapters/report"
-	"github.com/assay-dev/assay/adapters/serverclient"
 	"github.com/assay-dev/assay/core"
 )
 
@@ -221,7 +220,7 @@ func (o *runOptions) runOnServer(ctx context.Context, env Env, flags *pflag.Flag
 	if err := o.server.refuseLocal(flags, localFlags...); err != nil {
 		return 0, err
 	}
-	server, token, err := o.server.connect(env)
+	server, err := o.server.connect(env)
 	if err != nil {
 		return 0, err
 	}
@@ -229,8 +228,7 @@ func (o *runOptions) runOnServer(ctx context.Context, env Env, flags *pflag.Flag
 		return 0, err
 	}
 	defer test.reports.discard()
-	test.server, test.serverURL = server, o.server.url
-	test.plane.Connection.Token = token
+	test.server, test.plane.Connection.Token = server, server.token
 	test.plane.Ref, err = interruptible(ctx, env, func(ctx context.Context) (string, error) { return planeToTestOn(ctx, server, o.controlPlane) })
 	if err != nil {
 		return 0, err
@@ -285,8 +283,7 @@ type testRun struct {
 	// is the server's.
 	plane core.ControlPlane
 	// server runs the tests; nil for this process.
-	server         *serverclient.Server
-	serverURL      string
+	server         *serverConnection
 	statePath      string
 	cleanupTimeout time.Duration
 	output         runOutput
@@ -351,7 +348,7 @@ func (r *testRun) run(ctx context.Context, env Env) (int, error) {
 // runTests runs the tests where they are to run.
 func (r *testRun) runTests(ctx context.Context, env Env, config runConfig) (host, error) {
 	if r.server != nil {
-		return withServer(ctx, env, r.server, r.serverURL, config, func(h *onServer) { r.batch.run(ctx, h, h.observers, r.cleanupTimeout) }), nil
+		return withServer(ctx, env, r.server, config, func(h *onServer) { r.batch.run(ctx, h, h.observers, r.cleanupTimeout) }), nil
 	}
 	return onGraph(ctx, env, config, func(s *session) error {
 		if err := s.state.PutControlPlane(ctx, r.plane); err != nil {

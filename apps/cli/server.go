@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -44,39 +46,67 @@ func (f *serverFlags) registerAlone(flags *pflag.FlagSet) {
 	flags.BoolVar(f.insecureHTTP, "insecure-http", false, "allow http:// to other hosts than this one; the token travels in plain text")
 }
 
+// notices is where it is told that the server does not answer. Once lines are redrawn there,
+// that is between them.
+type notices struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (n *notices) to(out io.Writer) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.out = out
+}
+
+func (n *notices) retrying(err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	fmt.Fprintf(n.out, "the server does not answer, it is asked again for up to %v: %v\n", serverclient.DefaultPatience, err)
+}
+
+// serverConnection is a server with what commands need beside it.
+type serverConnection struct {
+	*serverclient.Server
+	url     string
+	token   core.Secret
+	notices *notices
+}
+
 // connect makes the server's client. It asks nobody. Every error is a usage error and holds
 // no token.
-func (f *serverFlags) connect(env Env) (*serverclient.Server, core.Secret, error) {
+func (f *serverFlags) connect(env Env) (*serverConnection, error) {
 	token := core.NewSecret(strings.TrimSpace(env.lookup(envServerToken)))
 	from := envServerToken
 	if f.tokenFile != "" {
 		content, err := os.ReadFile(f.tokenFile)
 		if err != nil {
-			return nil, core.Secret{}, usage("--server-token-file: %w: name a file that holds a token of the server", err)
+			return nil, usage("--server-token-file: %w: name a file that holds a token of the server", err)
 		}
 		token, from = core.NewSecret(strings.TrimSpace(string(content))), "--server-token-file"
 		if token.Reveal() == "" {
-			return nil, core.Secret{}, usage("--server-token-file: %s is empty: put a token of the server into it", f.tokenFile)
+			return nil, usage("--server-token-file: %s is empty: put a token of the server into it", f.tokenFile)
 		}
 	}
 	if strings.ContainsFunc(token.Reveal(), func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return nil, core.Secret{}, usage("%s: is no token: it holds a space, a line break or another character that no token has", from)
+		return nil, usage("%s: is no token: it holds a space, a line break or another character that no token has", from)
 	}
 	authorities := ""
 	if *f.caFile != "" {
 		pem, err := os.ReadFile(*f.caFile)
 		if err != nil {
-			return nil, core.Secret{}, usage("--ca-file: %w", err)
+			return nil, usage("--ca-file: %w", err)
 		}
 		authorities = string(pem)
 	}
+	told := &notices{out: env.Stderr}
 	server, err := serverclient.New(serverclient.Config{
-		URL: f.url, Token: token, CACertificates: authorities, AllowClearText: *f.insecureHTTP, Clock: env.Clock,
+		URL: f.url, Token: token, CACertificates: authorities, AllowClearText: *f.insecureHTTP, Retrying: told.retrying, Clock: env.Clock,
 	})
 	if err != nil {
-		return nil, core.Secret{}, usage("--server: %w", err)
+		return nil, usage("--server: %w", err)
 	}
-	return server, token, nil
+	return &serverConnection{server, f.url, token, told}, nil
 }
 
 // refuseLocal refuses flags that say how this process would do what a server is to do.
@@ -107,7 +137,7 @@ func serverError(err error) error {
 
 // planeToTestOn is the server's control plane of the name, or the only one that the caller
 // may test on where none is named.
-func planeToTestOn(ctx context.Context, server *serverclient.Server, name string) (string, error) {
+func planeToTestOn(ctx context.Context, server *serverConnection, name string) (string, error) {
 	planes, err := server.ControlPlanes(ctx)
 	if err != nil {
 		return "", serverError(err)

@@ -59,7 +59,7 @@ func (o *watchOptions) run(ctx context.Context, env Env, args []string) (int, er
 	if o.server.url == "" {
 		return 0, usage("--server: give the URL of the assay server; \"assay run\" shows tests of its own as they run")
 	}
-	server, token, err := o.server.connect(env)
+	server, err := o.server.connect(env)
 	if err != nil {
 		return 0, err
 	}
@@ -73,16 +73,16 @@ func (o *watchOptions) run(ctx context.Context, env Env, args []string) (int, er
 	if err != nil {
 		return 0, err
 	}
-	return o.one(ctx, env, server, token, record)
+	return o.one(ctx, env, server, record)
 }
 
 // one follows a test to its end.
-func (o *watchOptions) one(ctx context.Context, env Env, server *serverclient.Server, token core.Secret, record core.Record) (int, error) {
+func (o *watchOptions) one(ctx context.Context, env Env, server *serverConnection, record core.Record) (int, error) {
 	startedAt := env.Clock.Now()
 	watched := attempt{plan: plan{name: record.Name, spec: record.Spec}, number: 1}
-	config := runConfig{secrets: []string{token.Reveal()}, plain: o.output == outputLines}
+	config := runConfig{secrets: []string{server.token.Reveal()}, plain: o.output == outputLines}
 	var signal os.Signal
-	h := withServer(ctx, env, server, o.server.url, config, func(h *onServer) {
+	h := withServer(ctx, env, server, config, func(h *onServer) {
 		h.tracker.start(record)
 		_, signal, watched.ending.err = untilSignal(ctx, env, func(ctx context.Context) (struct{}, error) { return struct{}{}, h.wait(ctx, record.ID) })
 		watched.ending.record = h.last(ctx, record.ID)
@@ -100,7 +100,7 @@ func (o *watchOptions) one(ctx context.Context, env Env, server *serverclient.Se
 }
 
 // all writes the transitions of all tests until a signal comes.
-func (o *watchOptions) all(ctx context.Context, env Env, server *serverclient.Server) (int, error) {
+func (o *watchOptions) all(ctx context.Context, env Env, server *serverConnection) (int, error) {
 	if o.output == runOutput(outputJSON) {
 		return 0, usage("--output: json: is for one test: give its ID, or use ndjson")
 	}
