@@ -251,6 +251,28 @@ func TestWatching(t *testing.T) {
 	}
 }
 
+// TestWatchingFromNowOn shows that a stream which is cut off before its first event goes on
+// from where it was.
+func TestWatchingFromNowOn(t *testing.T) {
+	place := func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, ": still here\n\nid: 41\n\n")
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	a := newAnswers(t, place, events("gone", 42))
+	var got []int64
+	err := a.client(t).Watch(t.Context(), uuid.Nil, -1, func(transition core.TestTransition) error {
+		got = append(got, transition.Seq)
+		return nil
+	})
+	if diff := cmp.Diff([]int64{42}, got); diff != "" || err != nil {
+		t.Errorf("transitions (-want +got):\n%s%v", diff, err)
+	}
+	if requests := a.requests(); len(requests) != 2 || requests[0].Get("Last-Event-ID") != "" || requests[1].Get("Last-Event-ID") != "41" {
+		t.Errorf("asked for %v", requests)
+	}
+}
+
 func TestHowWatchingEnds(t *testing.T) {
 	enough := errors.New("enough")
 	for _, row := range []struct {

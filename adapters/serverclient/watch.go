@@ -103,7 +103,7 @@ type stream struct {
 func (s *stream) read(body io.Reader, heard func()) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 64<<10), maxEvent)
-	event, data := "", []byte(nil)
+	event, data, id := "", []byte(nil), int64(0)
 	for lines.Scan() {
 		s.alive = true
 		heard()
@@ -116,8 +116,13 @@ func (s *stream) read(body io.Reader, heard func()) error {
 				event = string(value)
 			case "data":
 				data = append(data[:0], value...)
+			case "id":
+				id, _ = strconv.ParseInt(string(value), 10, 64)
 			}
 			continue
+		case event == "" && len(data) == 0:
+			// Where the stream is, before its first event.
+			s.after = max(s.after, id)
 		case event == "gone":
 			return errGone
 		case event == "end":
@@ -127,7 +132,7 @@ func (s *stream) read(body io.Reader, heard func()) error {
 				return err
 			}
 		}
-		event, data = "", data[:0]
+		event, data, id = "", data[:0], 0
 	}
 	if err := lines.Err(); err != nil {
 		return &lostError{err}

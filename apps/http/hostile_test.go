@@ -222,29 +222,12 @@ func TestManyWhoWatch(t *testing.T) {
 	seen := make(chan string, clients)
 	for i := range clients {
 		watching.Go(func() {
-			connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(f.URL, "http://"))
-			if err == nil {
-				_, err = fmt.Fprintf(connection, "GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-			}
-			if err != nil {
-				t.Errorf("client %d: %v", i, err)
-				opened.Done()
-				return
-			}
-			defer func() { _ = connection.Close() }()
-			defer context.AfterFunc(ctx, func() { _ = connection.SetDeadline(time.Now()) })()
-			lines := bufio.NewScanner(connection)
-			begun := lines.Scan() // the status
-			opened.Done()
-			if !begun || i%2 == 1 {
-				<-ctx.Done() // it takes nothing any more
-				return
-			}
-			for lines.Scan() {
-				var transition core.TestTransition
-				data, found := strings.CutPrefix(lines.Text(), "data: ")
-				if found && json.Unmarshal([]byte(data), &transition) == nil && transition.Stage == core.StageDone.String() {
-					seen <- transition.Test.String()
+			begin := sync.OnceFunc(opened.Done)
+			defer begin()
+			// A client whose connection is lost comes back to where it was, as browsers do.
+			for last := ""; ctx.Err() == nil; {
+				if one := f.watchOnce(ctx, &last, begin, i%2 == 1); one != "" {
+					seen <- one
 					return
 				}
 			}
@@ -267,6 +250,41 @@ func TestManyWhoWatch(t *testing.T) {
 	}
 	cancel()
 	watching.Wait()
+}
+
+// watchOnce watches all tests from the event last on, over one connection: until a test is
+// done, whose ID it returns, or the connection ends. begun is called once the server has
+// said where the stream is. A stalled client takes nothing from then on.
+func (f *fixture) watchOnce(ctx context.Context, last *string, begun func(), stalled bool) (done string) {
+	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(f.URL, "http://"))
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = connection.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = connection.SetDeadline(time.Now()) })()
+	header := ""
+	if *last != "" {
+		header = "Last-Event-ID: " + *last + "\r\n"
+	}
+	if _, err := fmt.Fprintf(connection, "GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n%s\r\n", header); err != nil {
+		return ""
+	}
+	lines := bufio.NewScanner(connection)
+	for lines.Scan() {
+		if id, found := strings.CutPrefix(lines.Text(), "id: "); found {
+			*last = id
+			begun()
+			if stalled {
+				<-ctx.Done()
+			}
+		}
+		var transition core.TestTransition
+		data, found := strings.CutPrefix(lines.Text(), "data: ")
+		if found && json.Unmarshal([]byte(data), &transition) == nil && transition.Stage == core.StageDone.String() {
+			return transition.Test.String()
+		}
+	}
+	return ""
 }
 
 // TestSlowBodies has clients that send the beginning of a request and then nothing: each is

@@ -99,7 +99,11 @@ func (s *stage) watch() *bufio.Scanner {
 	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "text/event-stream" {
 		s.Fatalf("%s, %s", response.Status, response.Header.Get("Content-Type"))
 	}
-	return bufio.NewScanner(response.Body)
+	lines := bufio.NewScanner(response.Body)
+	if got := s.line(lines); !strings.HasPrefix(got, "id: ") {
+		s.Errorf("the stream begins with %q, want where it is: a client that is cut off now must be able to come back", got)
+	}
+	return lines
 }
 
 // line is the next line that says something.

@@ -41,7 +41,7 @@ func (h *handlers) registerWatching(api huma.API) {
 	stream := func(o *huma.Operation) {
 		notFound(o)
 		o.Responses = map[string]*huma.Response{"200": {
-			Description: "Server-sent events: event \"transition\", its id the transition's seq, its data the transition; \"gone\" ends the stream of a test whose record is gone; \"end\" ends a stream that lasted long enough: ask again with Last-Event-ID.",
+			Description: "Server-sent events: event \"transition\", its id the transition's seq, its data the transition; an id alone says where the stream is; \"gone\" ends the stream of a test whose record is gone; \"end\" ends a stream that lasted long enough: ask again with Last-Event-ID.",
 			Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[core.TestTransition](), true, "")}},
 		}}
 	}
@@ -158,7 +158,7 @@ func (h *handlers) follow(ctx context.Context, test uuid.UUID, after int64, even
 		On: func(transition core.TestTransition) error {
 			return events.send("transition", transition.Seq, transition)
 		},
-		Idle: func(int64) error { return events.flush() },
+		Idle: func(last int64) error { return events.caughtUp(last) },
 	})
 	cancel()
 	beating.Wait()
@@ -207,6 +207,8 @@ type events struct {
 	mu      sync.Mutex
 	out     io.Writer
 	control *http.ResponseController
+	// placed: the client was told where it is. It belongs to whoever follows.
+	placed bool
 }
 
 func (e *events) send(event string, id int64, data any) error {
@@ -217,7 +219,17 @@ func (e *events) send(event string, id int64, data any) error {
 	return e.write(false, "event: %s\nid: %d\ndata: %s\n\n", event, id, text)
 }
 
-func (e *events) flush() error         { return e.write(true, "") }
+// caughtUp sends what was written. The first time it also says where the client is, so that
+// one which is cut off before its first event comes back to here: an id without data is
+// remembered, and is no event (HTML standard, section 9.2.6).
+func (e *events) caughtUp(last int64) error {
+	if e.placed {
+		return e.write(true, "")
+	}
+	e.placed = true
+	return e.write(true, "id: %d\n\n", last)
+}
+
 func (e *events) comment() error       { return e.write(true, ": still here\n\n") }
 func (e *events) end(why string) error { return e.write(true, "event: %s\ndata: {}\n\n", why) }
 
