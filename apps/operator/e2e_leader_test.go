@@ -147,9 +147,6 @@ func TestCreateThatNeverArrivedIsNotRepeated(t *testing.T) {
 // template has no agent, since fifty agents would take all of a small machine; so they fail,
 // and their workspaces go.
 func TestRestartWithFiftyRunningTests(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a hundred builds take a small machine for minutes")
-	}
 	s := newStage(t, testbed.Require(t), map[string]testbed.Template{"agentless": testbed.NoAgent()})
 	s.controlPlane()
 	first := s.operate()

@@ -35,6 +35,7 @@ import (
 	"github.com/assay-dev/assay/adapters/kubernetes/v1alpha1"
 	"github.com/assay-dev/assay/adapters/prometheus"
 	"github.com/assay-dev/assay/core/lifecycle"
+	"github.com/assay-dev/assay/core/streams"
 	"github.com/assay-dev/assay/ports"
 )
 
@@ -159,12 +160,16 @@ func newEngine(
 	})
 }
 
+// testStreams follow the workspaces of running tests, so that a test steps when Coder
+// tells of a change and not at its next poll.
+type testStreams = streams.Streams[types.NamespacedName]
+
 // woken carries the tests that their streams wake into the work queue.
 type woken chan event.GenericEvent
 
-func followWorkspaces(lifecycle fx.Lifecycle, env Env, engine *lifecycle.Engine, log *slog.Logger) (*streams, woken) {
+func followWorkspaces(lifecycle fx.Lifecycle, env Env, engine *lifecycle.Engine, log *slog.Logger) (*testStreams, woken) {
 	channel := make(woken, 1024)
-	s := newStreams(engine, env.Clock, log, func(ctx context.Context, test types.NamespacedName) {
+	s := streams.New(streams.Config[types.NamespacedName]{Source: engine, Clock: env.Clock, Logger: log, Wake: func(ctx context.Context, test types.NamespacedName) {
 		woken := event.GenericEvent{Object: &v1alpha1.CoderTemplateTest{
 			ObjectMeta: metav1.ObjectMeta{Namespace: test.Namespace, Name: test.Name},
 		}}
@@ -173,17 +178,17 @@ func followWorkspaces(lifecycle fx.Lifecycle, env Env, engine *lifecycle.Engine,
 		case <-ctx.Done():
 			// The manager has ended, and nobody takes from the channel any more.
 		}
-	})
-	lifecycle.Append(fx.StopHook(s.close))
+	}})
+	lifecycle.Append(fx.StopHook(s.Close))
 	return s, channel
 }
 
-func addTests(m manager.Manager, options Options, engine *lifecycle.Engine, s *streams, channel woken, turns *turns) error {
+func addTests(m manager.Manager, options Options, engine *lifecycle.Engine, s *testStreams, channel woken, turns *turns) error {
 	return addTestController(m, options, engine, s, channel, turns)
 }
 
 // addTestController adds the controller of CoderTemplateTest and the indexes that it needs.
-func addTestController(m manager.Manager, options Options, engine engine, s *streams, channel woken, turns *turns) error {
+func addTestController(m manager.Manager, options Options, engine engine, s *testStreams, channel woken, turns *turns) error {
 	ctx := context.Background()
 	if err := kubernetes.AddIndexes(ctx, m.GetFieldIndexer()); err != nil {
 		return err

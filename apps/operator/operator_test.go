@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,17 +11,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/uuid"
 	"go.uber.org/fx"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/assay-dev/assay/adapters/kubernetes/v1alpha1"
-	"github.com/assay-dev/assay/core"
-	"github.com/assay-dev/assay/core/lifecycle"
 	"github.com/assay-dev/assay/fakes/clock"
 	"github.com/assay-dev/assay/fakes/runner"
 )
@@ -87,84 +82,6 @@ func TestTurns(t *testing.T) {
 	if _, ok := newTurns(1).take("only"); !ok {
 		t.Error("a single worker must work")
 	}
-}
-
-// fakeEngine streams what a test sends.
-type fakeEngine struct {
-	opened int
-	stream chan core.Workspace
-}
-
-func (*fakeEngine) Step(context.Context, uuid.UUID, *core.Workspace) (lifecycle.Next, error) {
-	return lifecycle.Next{}, nil
-}
-
-func (e *fakeEngine) WatchWorkspace(ctx context.Context, _ string, _ uuid.UUID, on func(core.Workspace)) error {
-	e.opened++
-	stream := e.stream
-	for {
-		select {
-		case workspace, ok := <-stream:
-			if !ok {
-				return errors.New("the stream broke")
-			}
-			on(workspace)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func TestStreams(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		virtual := clock.New(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-		engine := &fakeEngine{stream: make(chan core.Workspace)}
-		test, workspace := types.NamespacedName{Namespace: "team", Name: "nightly"}, uuid.New()
-		wakes := 0
-		s := newStreams(engine, virtual, slog.New(slog.DiscardHandler), func(context.Context, types.NamespacedName) { wakes++ })
-		defer s.close()
-
-		s.follow(test, "team/main", workspace)
-		s.follow(test, "team/main", workspace)
-		synctest.Wait()
-		if engine.opened != 1 {
-			t.Fatalf("%d streams were opened, want the one that stays open", engine.opened)
-		}
-		for _, name := range []string{"older", "newest"} {
-			engine.stream <- core.Workspace{Name: name}
-			synctest.Wait()
-		}
-		if wakes != 1 {
-			t.Errorf("woken %d times, want once: a test that is awake need not be woken", wakes)
-		}
-		if seen := s.take(test); seen == nil || seen.Name != "newest" {
-			t.Errorf("the step saw %v, want the newest event", seen)
-		}
-		if seen := s.take(test); seen != nil {
-			t.Errorf("an event is taken twice: %v", seen)
-		}
-
-		close(engine.stream)
-		synctest.Wait()
-		engine.stream = make(chan core.Workspace)
-		virtual.Advance(firstPause - 1)
-		synctest.Wait()
-		if engine.opened != 1 {
-			t.Error("a broken stream is opened again without a pause")
-		}
-		virtual.Advance(1)
-		synctest.Wait()
-		if engine.opened != 2 {
-			t.Errorf("%d streams after the pause, want 2", engine.opened)
-		}
-
-		s.follow(test, "team/main", uuid.Nil)
-		synctest.Wait()
-		if s.take(test) != nil || len(s.byTest) != 0 {
-			t.Error("a test without a workspace is still followed")
-		}
-		s.end(test)
-	})
 }
 
 func TestOnlyChangesThatMatterWake(t *testing.T) {

@@ -14,19 +14,20 @@ import (
 	"github.com/assay-dev/assay/adapters/kubernetes/v1alpha1"
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/core/lifecycle"
+	"github.com/assay-dev/assay/core/streams"
 )
 
 // engine is what the reconciler needs of *lifecycle.Engine.
 type engine interface {
 	Step(ctx context.Context, test uuid.UUID, seen *core.Workspace) (lifecycle.Next, error)
-	WatchWorkspace(ctx context.Context, controlPlaneRef string, workspace uuid.UUID, on func(core.Workspace)) error
+	streams.Source
 }
 
 // testReconciler does one step of a test whenever the work queue says so.
 type testReconciler struct {
 	engine  engine
 	reader  client.Reader
-	streams *streams
+	streams *testStreams
 	turns   *turns
 	// grace is how long a step in hand may take once the operator ends.
 	grace time.Duration
@@ -42,7 +43,7 @@ func (r *testReconciler) Reconcile(ctx context.Context, request reconcile.Reques
 	test := &v1alpha1.CoderTemplateTest{}
 	err := r.reader.Get(ctx, request.NamespacedName, test)
 	if apierrors.IsNotFound(err) {
-		r.streams.end(request.NamespacedName)
+		r.streams.End(request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
 	if err != nil {
@@ -60,15 +61,18 @@ func (r *testReconciler) Reconcile(ctx context.Context, request reconcile.Reques
 	defer done()
 	ctx, cancel := r.inHand(ctx)
 	defer cancel()
-	next, err := r.engine.Step(ctx, id, r.streams.take(request.NamespacedName))
+	next, err := r.engine.Step(ctx, id, r.streams.Take(request.NamespacedName))
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	if next.Done {
-		r.streams.end(request.NamespacedName)
+		r.streams.End(request.NamespacedName)
 		return reconcile.Result{}, nil
 	}
-	r.streams.follow(request.NamespacedName, plane, next.Watch)
+	r.streams.Follow(request.NamespacedName, streams.Target{ControlPlane: plane, Owner: next.Owner, Workspace: next.Watch})
+	if r.streams.Working(request.NamespacedName) {
+		next.After = max(next.After, next.Heard)
+	}
 	return reconcile.Result{RequeueAfter: max(next.After, atOnce)}, nil
 }
 

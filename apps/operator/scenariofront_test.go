@@ -44,7 +44,7 @@ var _ scenario.Front = (*front)(nil)
 type process struct {
 	stop    context.CancelFunc
 	ended   chan struct{}
-	streams *streams
+	streams *testStreams
 	woken   woken
 	asks    chan *scenario.Asked
 }
@@ -100,7 +100,7 @@ func (f *front) kill() {
 	}
 	f.process.stop()
 	<-f.process.ended
-	f.process.streams.close()
+	f.process.streams.Close()
 	f.process, f.first = nil, nil
 }
 

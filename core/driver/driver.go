@@ -12,19 +12,20 @@ import (
 
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/core/lifecycle"
+	"github.com/assay-dev/assay/core/streams"
 	"github.com/assay-dev/assay/ports"
 )
 
-// DefaultWorkers is how many tests step at once when Config does not say.
-const DefaultWorkers = 8
+// DefaultWorkers is how many tests step at once when Config does not say. A step mostly
+// waits for answers.
+const DefaultWorkers = 32
 
 // Engine is what the driver needs of *lifecycle.Engine.
 type Engine interface {
 	// Step does one step of a test; seen, if not nil, is what the test's stream
 	// brought last.
 	Step(ctx context.Context, test uuid.UUID, seen *core.Workspace) (lifecycle.Next, error)
-	// WatchWorkspace streams a workspace as ports.WorkspaceWatcher says.
-	WatchWorkspace(ctx context.Context, controlPlaneRef string, workspace uuid.UUID, on func(core.Workspace)) error
+	streams.Source
 }
 
 // Records is what the driver needs of a ports.TestRegistry.
@@ -42,6 +43,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Workers bounds how many steps run at once; 0 means DefaultWorkers.
 	Workers int
+	// Streams bounds the open streams as streams.Config.Most does.
+	Streams int
 	// Left, if not nil, is called with each test that leaves the driver, because it is done
 	// or because another process runs it, and not with those that Stop leaves behind.
 	Left func(id uuid.UUID)
@@ -56,10 +59,9 @@ type Driver struct {
 	workers int
 	left    func(id uuid.UUID)
 
-	// streams counts the goroutines that follow a workspace.
-	streams sync.WaitGroup
-	// running counts the workers.
-	running sync.WaitGroup
+	streams *streams.Streams[uuid.UUID]
+	// running counts the workers, listening the goroutine that hears of changed records.
+	running, listening sync.WaitGroup
 
 	mu sync.Mutex
 	// work is signaled when the queue grows or the driver stops.
@@ -70,9 +72,6 @@ type Driver struct {
 	queue    []*test
 	started  bool
 	stopping bool
-	// streamContext ends every stream. It is set by Run.
-	streamContext context.Context
-	endStreams    context.CancelFunc
 }
 
 // New makes a driver without tests. It starts nothing.
@@ -94,6 +93,9 @@ func New(config Config) (*Driver, error) {
 		d.workers = DefaultWorkers
 	}
 	d.work = sync.NewCond(&d.mu)
+	d.streams = streams.New(streams.Config[uuid.UUID]{
+		Source: d.engine, Wake: d.workspaceSeen, Clock: d.clock, Logger: d.log, Most: config.Streams,
+	})
 	return d, nil
 }
 
@@ -111,18 +113,19 @@ func (d *Driver) Run(ctx context.Context) error {
 		d.mu.Unlock()
 		return nil
 	}
-	d.streamContext, d.endStreams = context.WithCancel(ctx)
-	defer d.endStreams()
+	listening, endListening := context.WithCancel(ctx)
+	defer endListening()
 	for range d.workers {
 		d.running.Go(func() { d.takeSteps(ctx) })
 	}
-	d.streams.Go(func() { d.listen(d.streamContext) })
+	d.listening.Go(func() { d.listen(listening) })
 	d.mu.Unlock()
 
 	defer context.AfterFunc(ctx, d.beginStop)()
 	d.running.Wait()
-	d.endStreams()
-	d.streams.Wait()
+	endListening()
+	d.streams.Close()
+	d.listening.Wait()
 	return ctx.Err()
 }
 
@@ -140,9 +143,6 @@ func (d *Driver) beginStop() {
 	d.stopping = true
 	for _, t := range d.tests {
 		t.stopTimer()
-	}
-	if d.endStreams != nil {
-		d.endStreams()
 	}
 	d.work.Broadcast()
 }

@@ -137,6 +137,24 @@ func TestBrokenStreamIsOpenedAgain(t *testing.T) {
 	})
 }
 
+func TestATestThatIsToldLooksLessOften(t *testing.T) {
+	inBubble(t, driver.Config{}, func(t *testing.T, f *fixture) {
+		workspace := uuid.New()
+		f.add(func(context.Context, uuid.UUID, *core.Workspace) (lifecycle.Next, error) {
+			return lifecycle.Next{After: 5 * time.Second, Heard: 30 * time.Second, Watch: workspace}, nil
+		})
+		wantSteps(t, f.settle(), 1, "the first step")
+		wantSteps(t, f.advance(5*time.Second), 1, "a stream that brought nothing yet is not relied on")
+		f.engine.stream(workspace) <- core.Workspace{}
+		wantSteps(t, f.settle(), 1, "an event wakes")
+		wantSteps(t, f.advance(30*time.Second-1), 0, "the stream works: the timer is a safety net")
+		wantSteps(t, f.advance(1), 1, "and still there")
+		close(f.engine.stream(workspace))
+		wantSteps(t, f.settle(), 1, "a stream that breaks off wakes, since nothing is told any more")
+		wantSteps(t, f.advance(5*time.Second), 1, "and the timer is the short one again")
+	})
+}
+
 func TestRecordChangedByOthersWakes(t *testing.T) {
 	inBubble(t, driver.Config{}, func(t *testing.T, f *fixture) {
 		id := f.add(func(_ context.Context, id uuid.UUID, _ *core.Workspace) (lifecycle.Next, error) {

@@ -143,7 +143,9 @@ func (e *engine) Step(ctx context.Context, test uuid.UUID, seen *core.Workspace)
 	if step == nil {
 		return lifecycle.Next{Done: true}, nil
 	}
-	return step(ctx, test, seen)
+	next, err := step(ctx, test, seen)
+	next.ControlPlane = "main"
+	return next, err
 }
 
 func (e *engine) WatchWorkspace(ctx context.Context, ref string, workspace uuid.UUID, on func(core.Workspace)) error {
@@ -167,6 +169,11 @@ func (e *engine) WatchWorkspace(ctx context.Context, ref string, workspace uuid.
 			return nil
 		}
 	}
+}
+
+// OwnedWorkspaces is not asked here: every test has a stream.
+func (e *engine) OwnedWorkspaces(context.Context, string, uuid.UUID) ([]core.Workspace, error) {
+	return nil, fmt.Errorf("no workspaces are listed here")
 }
 
 func (e *engine) takeCalls() []call {

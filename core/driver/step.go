@@ -7,6 +7,7 @@ import (
 
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/core/lifecycle"
+	"github.com/assay-dev/assay/core/streams"
 	"github.com/assay-dev/assay/ports"
 )
 
@@ -58,10 +59,10 @@ func (d *Driver) next() (turn, bool) {
 	t := d.queue[0]
 	d.queue = d.queue[1:]
 	t.queued, t.running = false, true
-	taken := turn{test: t, due: t.due, seen: t.seen, known: t.known}
+	taken := turn{test: t, due: t.due, known: t.known}
 	t.due, t.changed = false, false
 	if taken.due {
-		t.seen = nil
+		taken.seen = d.streams.Take(t.id)
 		t.stopTimer()
 	}
 	return taken, true
@@ -142,10 +143,8 @@ func (d *Driver) pass(t *test) {
 func (d *Driver) takeSeen(t *test) *core.Workspace {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	seen := t.seen
-	t.seen = nil
 	t.stopTimer()
-	return seen
+	return d.streams.Take(t.id)
 }
 
 // wishedMeanwhile reports whether a person wished something between two reads of
@@ -169,12 +168,17 @@ func (d *Driver) failed(ctx context.Context, t *test, err error) {
 // goOn does what a step asked for. Driver.mu is held.
 func (d *Driver) goOn(t *test, next lifecycle.Next, again bool) {
 	t.failures = 0
-	if again {
+	if !d.stopping {
+		d.streams.Follow(t.id, streams.Target{ControlPlane: next.ControlPlane, Owner: next.Owner, Workspace: next.Watch})
+	}
+	switch {
+	case again:
 		next.After = 0
+	case d.streams.Working(t.id):
+		next.After = max(next.After, next.Heard)
 	}
 	d.schedule(t, next.After)
-	d.follow(t, next.Watch)
-	if t.seen != nil {
+	if d.streams.News(t.id) {
 		// It came while the step ran.
 		t.due = true
 	}
@@ -188,7 +192,7 @@ func (d *Driver) goOn(t *test, next lifecycle.Next, again bool) {
 // finish lets a test go. Driver.mu is held.
 func (d *Driver) finish(t *test, result Result) {
 	t.stopTimer()
-	d.unfollow(t)
+	d.streams.End(t.id)
 	delete(d.tests, t.id)
 	t.tell(result)
 }

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"context"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,8 +21,6 @@ type test struct {
 	due bool
 	// changed says that the record may have changed: the next turn looks.
 	changed bool
-	// seen is the newest event of the stream that no step took yet.
-	seen *core.Workspace
 
 	timer ports.Timer
 	// timerNumber tells the current timer's call from one that came too late.
@@ -30,8 +29,7 @@ type test struct {
 	failures int
 
 	// known is the record as it was read last, after a step.
-	known  core.Record
-	stream *stream
+	known core.Record
 
 	result  Result
 	waiters []chan Result
@@ -100,17 +98,14 @@ func (d *Driver) recordChanged(id uuid.UUID) {
 	}
 }
 
-// workspaceSeen takes an event of the test's stream. Only the newest one counts. It
-// waits for the timer of a test whose steps fail: a lively stream must not turn a
-// backoff into a storm.
-func (d *Driver) workspaceSeen(t *test, from *stream, workspace core.Workspace) {
+// workspaceSeen has a test step that was told something of its workspace. It waits for
+// the timer of a test whose steps fail: a lively stream must not turn a backoff into a
+// storm.
+func (d *Driver) workspaceSeen(_ context.Context, id uuid.UUID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if t.stream != from {
-		return
-	}
-	t.seen = &workspace
-	if t.failures == 0 {
+	// A step that began meanwhile may have taken it.
+	if t := d.tests[id]; t != nil && t.failures == 0 && d.streams.News(id) {
 		t.due = true
 		d.enqueue(t)
 	}

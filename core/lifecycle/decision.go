@@ -35,6 +35,9 @@ type Decision struct {
 	Live bool
 	// After is when to look again; 0 means at once. Meaningless when Done.
 	After time.Duration
+	// Heard is the same for a test whose stream of Watch works; less than After means
+	// After.
+	Heard time.Duration
 	// Watch is the workspace whose stream should wake the test before that.
 	Watch uuid.UUID
 	// Done tells that there is nothing left to do for this record.
@@ -123,6 +126,14 @@ func (s *step) lookAgain(after time.Duration) *Decision {
 	return &s.decided
 }
 
+// heard marks a wait that ends with something that Coder's streams tell.
+func (s *step) heard(d *Decision) *Decision {
+	if d.Watch != uuid.Nil && d.Waits {
+		d.Heard = s.Options.HeardPoll
+	}
+	return d
+}
+
 // complete adds the record to what was decided: every write says which generation it
 // saw, and a wait never sleeps past the deadline.
 func (s *step) complete(d *Decision) {
@@ -134,7 +145,8 @@ func (s *step) complete(d *Decision) {
 	}
 	running := s.next.Status.Phase == core.PhasePending || s.next.Status.Phase == core.PhaseRunning
 	if running && !s.next.DeletionRequested() && !d.Done && !d.Expire {
-		d.After = min(d.After, max(0, s.deadline().Sub(s.Now)))
+		left := max(0, s.deadline().Sub(s.Now))
+		d.After, d.Heard = min(d.After, left), min(d.Heard, left)
 	}
 	d.Record = s.next
 }

@@ -52,7 +52,7 @@ func deleteAfterPass(s *step) *Decision {
 
 // deleting waits for the delete of a pass.
 func (s *step) deleting(message string) *Decision {
-	return s.wait(core.ReasonDeletingWorkspace, message, s.poll())
+	return s.heard(s.wait(core.ReasonDeletingWorkspace, message, s.poll()))
 }
 
 // deleteForCleanup is the delete step for a test that is final or being deleted
@@ -63,7 +63,7 @@ func (s *step) deleteForCleanup(w *core.Workspace) *Decision {
 	switch {
 	case isDelete && latest.Job.Status.Active():
 		s.status().DeleteBuildID = latest.ID
-		return s.cleaning(core.ReasonDeleting, "the delete build is "+string(latest.Job.Status), s.Options.RunningPoll)
+		return s.heard(s.cleaning(core.ReasonDeleting, "the delete build is "+string(latest.Job.Status), s.Options.RunningPoll))
 	case isDelete && latest.Job.Status == core.JobSucceeded, w.Deleted:
 		return s.gone(core.ReasonDeleted)
 	case isDelete && (latest.Job.Status == core.JobFailed || latest.Job.Status == core.JobCanceled):

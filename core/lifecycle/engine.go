@@ -85,9 +85,13 @@ type Next struct {
 	Done bool
 	// After is when to look again at the latest; 0 means at once.
 	After time.Duration
+	// Heard is the same while the stream of Watch works; less than After means After.
+	Heard time.Duration
 	// Watch is a workspace whose stream should wake the test sooner; uuid.Nil for
-	// none. Use Engine.WatchWorkspace with ControlPlane.
+	// none. Use Engine.WatchWorkspace with ControlPlane, or package streams.
 	Watch uuid.UUID
+	// Owner is the Coder user that owns Watch.
+	Owner uuid.UUID
 	// ControlPlane is the test's Spec.ControlPlaneRef.
 	ControlPlane string
 }
@@ -124,25 +128,8 @@ func (e *Engine) Step(ctx context.Context, test uuid.UUID, seen *core.Workspace)
 	if next.Done {
 		e.forget(test)
 	}
-	next.ControlPlane = record.Spec.ControlPlaneRef
+	next.ControlPlane, next.Owner = record.Spec.ControlPlaneRef, run.in.Record.Status.OwnerID
 	return next, nil
-}
-
-// WatchWorkspace streams a workspace of the control plane as
-// ports.WorkspaceWatcher says.
-func (e *Engine) WatchWorkspace(ctx context.Context, controlPlane string, workspace uuid.UUID, on func(core.Workspace)) error {
-	plane, err := e.config.ControlPlanes.ControlPlane(ctx, controlPlane, ports.Cached)
-	if err != nil {
-		return fmt.Errorf("find control plane %s: %w", controlPlane, err)
-	}
-	if plane.State != core.ControlPlaneUsable {
-		return fmt.Errorf("watch workspace: control plane %s cannot be used now", controlPlane)
-	}
-	runner, err := e.dialed.runner(plane.Connection)
-	if err != nil {
-		return fmt.Errorf("dial control plane %s: %w", controlPlane, err)
-	}
-	return runner.WatchWorkspace(ctx, workspace, on)
 }
 
 // forget drops what is remembered about a test.

@@ -82,29 +82,43 @@ func (r *stepRun) stored(before, after core.Record) {
 // send sends the request; its answer is what Decide sees next.
 func (r *stepRun) send(ctx context.Context, request *Request) {
 	answer := &Answer{Request: *request}
-	runner, err := r.dialed.runner(r.in.Seen.ControlPlane.Value.Connection)
-	if err != nil {
+	entry, err := r.dialed.entry(r.in.Seen.ControlPlane.Value.Connection)
+	r.entry = entry
+	switch slow := r.slowedDown(); {
+	case err != nil:
 		answer.Failure = &core.Failure{Class: core.FailureNoEffect, Op: request.Kind.String() + " workspace", Message: err.Error()}
-	} else {
-		if request.Evidence {
-			r.collectEvidence(ctx, runner)
+	case slow != nil:
+		if request.Kind == RequestCreate {
+			// Nothing was sent: the announcement is taken back.
+			slow.Class = core.FailureNoEffect
 		}
-		switch request.Kind {
-		case RequestCreate:
-			answer.Workspace, err = runner.CreateWorkspace(ctx, request.Create)
-		case RequestCancel:
-			err = runner.CancelBuild(ctx, request.Build, request.Expected)
-		case RequestDelete:
-			answer.Build, err = runner.DeleteWorkspace(ctx, request.Workspace)
-		}
-		if err != nil {
-			answer.Failure = changeFailure(err)
-		}
+		answer.Failure = slow
+	default:
+		r.sendNow(ctx, entry.runner, request, answer)
 	}
-	r.noteRateLimit(answer.Failure)
 	r.in.Seen.forgetWorkspaces()
 	r.in.Seen.Answer = answer
 	r.lastRead = Read{}
+}
+
+// sendNow sends the request and fills in the answer.
+func (r *stepRun) sendNow(ctx context.Context, runner ports.CodeRunner, request *Request, answer *Answer) {
+	if request.Evidence {
+		r.collectEvidence(ctx, runner)
+	}
+	var err error
+	switch request.Kind {
+	case RequestCreate:
+		answer.Workspace, err = runner.CreateWorkspace(ctx, request.Create)
+	case RequestCancel:
+		err = runner.CancelBuild(ctx, request.Build, request.Expected)
+	case RequestDelete:
+		answer.Build, err = runner.DeleteWorkspace(ctx, request.Workspace)
+	}
+	if err != nil {
+		answer.Failure = changeFailure(err)
+		r.noteRateLimit(answer.Failure)
+	}
 }
 
 // changeFailure classifies the error of a change: one without a class may have

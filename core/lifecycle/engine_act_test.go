@@ -82,9 +82,11 @@ func TestAChangeThatIsTooMuchBacksOff(t *testing.T) {
 	r.coder.workspace.Latest = build(core.TransitionStart, core.JobFailed)
 	r.coder.fail = map[string]error{"> delete": &core.Failure{Class: core.FailureRateLimited, Op: "delete workspace", Status: 429}}
 	for _, around := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second} {
-		if after := r.step().After; after < around*8/10 || after > around*12/10 {
+		after := r.step().After
+		if after < around*8/10 || after > around*12/10 {
 			t.Errorf("after %s, want about %s", after, around)
 		}
+		r.clock.Advance(after)
 	}
 }
 

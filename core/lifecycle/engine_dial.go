@@ -2,7 +2,10 @@ package lifecycle
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/assay-dev/assay/core"
 	"github.com/assay-dev/assay/ports"
@@ -26,9 +29,23 @@ type dialed struct {
 type dialedEntry struct {
 	runner ports.CodeRunner
 	usedAt time.Duration
-	known  *identity
+	// slow is the monotonic time until which no request is sent.
+	slow  atomic.Int64
+	known *identity
 	// inputs are the reads that tests share on the connection.
 	inputs *shared
+	// deployment has steps read together who answers.
+	deployment *gather[answering]
+	// owners are the users whose workspaces are listed, by ID.
+	owners map[uuid.UUID]core.User
+	// reads are those of workspaces, by owner.
+	reads map[uuid.UUID]*ownerReads
+}
+
+// answering is a deployment, and the monotonic time before it was read.
+type answering struct {
+	core.Deployment
+	at time.Duration
 }
 
 // identity is who answers on a connection.
@@ -69,7 +86,10 @@ func (d *dialed) entry(connection core.Connection) (*dialedEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	entry := &dialedEntry{runner: runner, usedAt: now, inputs: newShared(d.clock, d.sharedMaxAge)}
+	entry := &dialedEntry{
+		runner: runner, usedAt: now, inputs: newShared(d.clock, d.sharedMaxAge),
+		deployment: newGather[answering](d.clock), owners: make(map[uuid.UUID]core.User), reads: make(map[uuid.UUID]*ownerReads),
+	}
 	d.entries[connection] = entry
 	return entry, nil
 }
@@ -92,4 +112,38 @@ func (d *dialed) remember(connection core.Connection, known identity) {
 	if entry, ok := d.entries[connection]; ok {
 		entry.known = &known
 	}
+}
+
+// owner returns a user whose workspaces were listed before.
+func (d *dialed) owner(entry *dialedEntry, id uuid.UUID) (owner core.User, known bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	owner, known = entry.owners[id]
+	return owner, known
+}
+
+// rememberOwner keeps a user whose workspaces could be listed, and drops one of whom they
+// could not: the user may have another name by now.
+func (d *dialed) rememberOwner(entry *dialedEntry, owner core.User, listed bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if listed {
+		entry.owners[owner.ID] = owner
+	} else {
+		delete(entry.owners, owner.ID)
+	}
+}
+
+// ownerReads returns the reads of an owner's workspaces, and the owner if its list was read
+// before.
+func (d *dialed) ownerReads(entry *dialedEntry, id uuid.UUID) (reads *ownerReads, owner core.User, known bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	reads = entry.reads[id]
+	if reads == nil {
+		reads = &ownerReads{gather: newGather[map[uuid.UUID]core.Workspace](d.clock)}
+		entry.reads[id] = reads
+	}
+	owner, known = entry.owners[id]
+	return reads, owner, known
 }

@@ -35,7 +35,8 @@ func (r *stepRun) observe(ctx context.Context, want Read) error {
 		r.in.Seen.DialFailure = "correct the control plane's connection: " + err.Error()
 		return nil
 	}
-	r.ask(ctx, entry.runner, r.shares(entry.inputs), want)
+	r.entry = entry
+	r.ask(ctx, entry, r.shares(entry.inputs), want)
 	return nil
 }
 
@@ -55,15 +56,18 @@ func (r *stepRun) readControlPlane(ctx context.Context, ref string) {
 
 // ask makes one call of the CodeRunner, or takes the answer of another test from s, unless
 // that is nil.
-func (r *stepRun) ask(ctx context.Context, runner ports.CodeRunner, s *shared, want Read) {
-	seen, st := &r.in.Seen, &r.in.Record.Status
+func (r *stepRun) ask(ctx context.Context, entry *dialedEntry, s *shared, want Read) {
+	seen, st, runner := &r.in.Seen, &r.in.Record.Status, entry.runner
 	ref, _ := core.ParseTemplateRef(r.in.Record.Spec.Template)
 	key := sharedKey{deployment: seen.Deployment.Value.ID, kind: want.Kind, id: want.ID}
 	switch want.Kind {
 	case ReadDeployment, ReadOperator:
-		r.readIdentity(ctx, runner, want.Kind)
+		r.readIdentity(ctx, entry, s, want.Kind)
 	case ReadOwner:
 		seen.Owner = sharedResult(ctx, r, s, key, func() (core.User, error) { return runner.Owner(ctx, want.ID) })
+		if seen.Owner.Failure == nil {
+			r.dialed.rememberOwner(entry, seen.Owner.Value, true)
+		}
 	case ReadOrganization:
 		key.name = strings.ToLower(ref.Organization)
 		seen.Organization = sharedResult(ctx, r, s, key, func() (core.Organization, error) { return runner.Organization(ctx, ref.Organization) })
@@ -88,7 +92,7 @@ func (r *stepRun) ask(ctx context.Context, runner ports.CodeRunner, s *shared, w
 		seen.Name = result(r, func() (core.NameLookup, error) { return runner.FindWorkspace(ctx, want.ID, name) })
 	case ReadWorkspace:
 		seen.Workspaces = with(seen.Workspaces, want.ID,
-			result(r, func() (core.Workspace, error) { return runner.Workspace(ctx, want.ID) }))
+			result(r, func() (core.Workspace, error) { return r.readWorkspace(ctx, entry, want.ID) }))
 	case ReadBuilds:
 		seen.Builds = with(seen.Builds, want.ID,
 			result(r, func() ([]core.Build, error) { return runner.Builds(ctx, want.ID) }))
@@ -106,7 +110,7 @@ func (r *stepRun) ask(ctx context.Context, runner ports.CodeRunner, s *shared, w
 // readIdentity reads the deployment and the operator user. Once the workspace is
 // known its ID alone is the identity, so they may be remembered for a while;
 // before, the marker pins them and a proof of absence rests on them.
-func (r *stepRun) readIdentity(ctx context.Context, runner ports.CodeRunner, kind ReadKind) {
+func (r *stepRun) readIdentity(ctx context.Context, entry *dialedEntry, s *shared, kind ReadKind) {
 	seen, connection := &r.in.Seen, r.in.Seen.ControlPlane.Value.Connection
 	if r.in.Record.Status.WorkspaceID != uuid.Nil {
 		if known, ok := r.dialed.identity(connection, r.config.Options.IdentityMaxAge); ok {
@@ -117,17 +121,38 @@ func (r *stepRun) readIdentity(ctx context.Context, runner ports.CodeRunner, kin
 		}
 	}
 	if kind == ReadDeployment {
-		at := r.config.Clock.Monotonic()
-		seen.Deployment = result(r, func() (core.Deployment, error) { return runner.Deployment(ctx) })
-		r.deploymentAt = at
+		answered := result(r, func() (answering, error) { return r.readDeployment(ctx, entry) })
+		seen.Deployment = Result[core.Deployment]{Done: true, Value: answered.Value.Deployment, Failure: answered.Failure}
+		r.deploymentAt = answered.Value.at
 		return
 	}
-	seen.Operator = result(r, func() (core.User, error) { return runner.Operator(ctx) })
+	// A token's user is the same for as long as the same deployment answers.
+	key := sharedKey{deployment: seen.Deployment.Value.ID, kind: ReadOperator}
+	seen.Operator = sharedResult(ctx, r, s, key, func() (core.User, error) { return entry.runner.Operator(ctx) })
 	if seen.Operator.Failure == nil && seen.Deployment.Failure == nil {
 		r.dialed.remember(connection, identity{
 			deployment: seen.Deployment.Value, operator: seen.Operator.Value, readAt: r.deploymentAt,
 		})
 	}
+}
+
+// readDeployment reads who answers, together with other steps that ask now.
+func (r *stepRun) readDeployment(ctx context.Context, entry *dialedEntry) (answering, error) {
+	return entry.deployment.read(ctx, func(int) (answering, error) {
+		at := r.config.Clock.Monotonic()
+		deployment, err := entry.runner.Deployment(ctx)
+		return answering{deployment, at}, err
+	})
+}
+
+// readWorkspace reads a workspace, together with other steps that ask for one of the same
+// owner now.
+func (r *stepRun) readWorkspace(ctx context.Context, entry *dialedEntry, id uuid.UUID) (core.Workspace, error) {
+	reads, owner, known := r.dialed.ownerReads(entry, r.in.Record.Status.OwnerID)
+	if !known {
+		return entry.runner.Workspace(ctx, id)
+	}
+	return reads.workspace(ctx, entry.runner, owner, id)
 }
 
 // version reads the pinned version, or has the spec's selector resolved.
@@ -159,21 +184,13 @@ func (r *stepRun) readClaimed(ctx context.Context, workspace uuid.UUID) error {
 
 // result makes a call and notes when Coder asked to slow down.
 func result[T any](r *stepRun, call func() (T, error)) Result[T] {
+	if failure := r.slowedDown(); failure != nil {
+		return Result[T]{Done: true, Failure: failure}
+	}
 	value, err := call()
 	failure := core.AsFailure(err)
 	r.noteRateLimit(failure)
 	return Result[T]{Done: true, Value: value, Failure: failure}
-}
-
-func (r *stepRun) noteRateLimit(f *core.Failure) {
-	if f == nil || f.Class != core.FailureRateLimited || r.rateLimited {
-		return
-	}
-	r.rateLimited = true
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.limited[r.in.Record.ID]++
-	r.in.RateLimit = RateLimit{Count: r.limited[r.in.Record.ID], Jitter: r.jitter()}
 }
 
 // jitter draws a number from -1 to 1; 0 when the random source fails, which costs

@@ -49,7 +49,11 @@ func TestARememberedIdentity(t *testing.T) {
 	r.step()
 	r.clock.Advance(time.Second)
 	run := &stepRun{Engine: r.engine, in: in}
-	run.readIdentity(t.Context(), r.coder, ReadDeployment)
+	entry, err := r.engine.dialed.entry(in.Seen.ControlPlane.Value.Connection)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.readIdentity(t.Context(), entry, nil, ReadDeployment)
 	seen := &run.in.Seen
 	if seen.Deployment.Value.ID != deploymentID || seen.Operator.Value.ID != operatorID || run.deploymentAt != 10*time.Minute {
 		t.Errorf("deployment %s, operator %s, read at %s", seen.Deployment.Value.ID, seen.Operator.Value.ID, run.deploymentAt)

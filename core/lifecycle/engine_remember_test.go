@@ -218,9 +218,11 @@ func TestRateLimitBackoff(t *testing.T) {
 	r := newRig(t, awaiting())
 	r.coder.fail = map[string]error{"workspace": limited}
 	for _, around := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second} {
-		if next := r.step(); !within(next.After, around) {
+		next := r.step()
+		if !within(next.After, around) {
 			t.Errorf("after %s, want about %s", next.After, around)
 		}
+		r.clock.Advance(next.After)
 	}
 	r.coder.fail = nil
 	r.step()
@@ -228,10 +230,12 @@ func TestRateLimitBackoff(t *testing.T) {
 	if next := r.step(); !within(next.After, 2*time.Second) {
 		t.Errorf("any other outcome resets it: %s", next.After)
 	}
+	r.clock.Advance(3 * time.Second)
 	limited.RetryAfter = 100 * time.Second
 	if next := r.step(); next.After != 100*time.Second {
 		t.Errorf("what Coder asks for is done: %s", next.After)
 	}
+	r.clock.Advance(limited.RetryAfter)
 	r.coder.fail = nil
 	r.coder.workspace.Deleted = true
 	for range 4 {

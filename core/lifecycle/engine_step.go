@@ -24,9 +24,12 @@ type stepRun struct {
 	deploymentAt time.Duration
 	// decidedAt is the monotonic time of the last decision.
 	decidedAt time.Duration
-	// rateLimited: Coder answered 429 in this step.
-	rateLimited bool
-	lastRead    Read
+	// entry is the connection that this step asks on; nil before it asked.
+	entry *dialedEntry
+	// rateLimited: Coder answered 429 in this step, or held: it did so in another one, whose
+	// wait is not over.
+	rateLimited, held bool
+	lastRead          Read
 }
 
 // step asks for decisions and carries them out until one ends the step.
@@ -81,8 +84,8 @@ func (r *stepRun) step(ctx context.Context) (Next, error) {
 		if !d.Continue {
 			r.endStep()
 			// A wait counts from its decision: a slow store must not push it past the deadline.
-			after := max(0, d.After-(r.config.Clock.Monotonic()-r.decidedAt))
-			return Next{Done: d.Done, After: after, Watch: d.Watch}, nil
+			gone := r.config.Clock.Monotonic() - r.decidedAt
+			return Next{Done: d.Done, After: max(0, d.After-gone), Heard: max(0, d.Heard-gone), Watch: d.Watch}, nil
 		}
 	}
 }

@@ -48,7 +48,7 @@ func TestStepsOfALife(t *testing.T) {
 	next := r.step()
 	r.did(append(createIO, "save WaitingForBuild")...)
 	r.is("Running WaitingForBuild workspace")
-	want := Next{After: 5 * time.Second, Watch: workspaceID, ControlPlane: "main"}
+	want := Next{After: 5 * time.Second, Watch: workspaceID, Owner: ownerID, ControlPlane: "main"}
 	if next != want {
 		t.Errorf("next %+v, want %+v", next, want)
 	}

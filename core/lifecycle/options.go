@@ -9,6 +9,10 @@ type Options struct {
 	SettleWindow time.Duration
 	// RunningPoll is the safety net under a stream while something runs (5 s).
 	RunningPoll time.Duration
+	// HeardPoll is the same while that stream brings news (30 s). It must not be much
+	// longer: that an agent did not connect in time, or is connected no longer, is nothing
+	// that a stream tells.
+	HeardPoll time.Duration
 	// InputsPoll is how often inputs that are not ready are looked at (15 s).
 	InputsPoll time.Duration
 	// CleanupPoll is how often a cleanup that cannot go on looks again (60 s).
@@ -41,6 +45,7 @@ func (o Options) WithDefaults() Options {
 	}{
 		{&o.SettleWindow, 15 * time.Minute},
 		{&o.RunningPoll, 5 * time.Second},
+		{&o.HeardPoll, 30 * time.Second},
 		{&o.InputsPoll, 15 * time.Second},
 		{&o.CleanupPoll, time.Minute},
 		{&o.SendWindow, 30 * time.Second},

@@ -61,7 +61,7 @@ func (s *step) awaitBuild(build *core.Build) *Decision {
 				s.poll())
 		}
 	}
-	return s.wait(core.ReasonWaitingForBuild, startBuildIs(job.Status), s.poll())
+	return s.heard(s.wait(core.ReasonWaitingForBuild, startBuildIs(job.Status), s.poll()))
 }
 
 // startBuildIs is the message of the commonest wait; for the states in which a build
@@ -150,8 +150,8 @@ func (s *step) awaitAgents(agents []core.Agent) *Decision {
 	case topLevel == 0:
 		return s.fail(core.ReasonNoAgents, "add a coder_agent to the template: the workspace has no agent to test")
 	case waiting != nil:
-		return s.wait(core.ReasonWaitingForAgents,
-			"agent "+waiting.ID.String()+" is "+string(waiting.Status)+", "+string(waiting.Lifecycle), s.poll())
+		return s.heard(s.wait(core.ReasonWaitingForAgents,
+			"agent "+waiting.ID.String()+" is "+string(waiting.Status)+", "+string(waiting.Lifecycle), s.poll()))
 	}
 	s.status().AgentsReadyTime = s.Now.UTC().Truncate(time.Second)
 	s.running(core.ReasonAgentsReady, "every agent is connected and ready")

@@ -14,8 +14,8 @@ import (
 
 // shared has tests that look at the same inputs at the same time ask Coder once. It is for
 // reads before the marker alone (lifecycle 5.2): those after it prove something about one
-// workspace, and are nobody else's. Who answers is never shared: a marker that names a
-// deployment which another one has just replaced leaves a workspace that nobody looks for.
+// workspace, and are nobody else's. Which deployment answers is never shared: a marker that
+// names one which another has just replaced leaves a workspace that nobody looks for.
 //
 // An answer counts for maxAge from before it was asked for; for less than 0 never. A create may follow its inputs
 // by Options.SendWindow, which is longer: nothing can happen to an answer here that could

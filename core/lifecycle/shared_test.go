@@ -186,8 +186,8 @@ func TestSharedReadsOnTheirWay(t *testing.T) {
 func TestStepsShareInputs(t *testing.T) {
 	r := newRig(t, pending())
 	r.coder.fail = map[string]error{"find": unavailable}
-	identity := []string{"deployment", "operator"}
-	inputs := append(slices.Clone(identity), "owner", "template", "version by ID", "parameters", "external auth")
+	identity := []string{"deployment"}
+	inputs := append(slices.Clone(identity), "operator", "owner", "template", "version by ID", "parameters", "external auth")
 	reads := func(want []string, why string) {
 		t.Helper()
 		r.trail = nil
@@ -280,7 +280,8 @@ func TestAnswersToOtherQuestions(t *testing.T) {
 		{"parameters", Read{ReadParameters, versionID}, Read{ReadParameters, versionID}, nil, true},
 		{"with another preset", Read{ReadParameters, versionID}, Read{ReadParameters, versionID}, func(in *Input) { in.Record.Spec.Preset = "small" }, false},
 		{"who answers is never shared", Read{Kind: ReadDeployment}, Read{Kind: ReadDeployment}, nil, false},
-		{"nor as whom", Read{Kind: ReadOperator}, Read{Kind: ReadOperator}, nil, false},
+		{"as whom the same one is asked", Read{Kind: ReadOperator}, Read{Kind: ReadOperator}, nil, true},
+		{"as whom another one is asked", Read{Kind: ReadOperator}, Read{Kind: ReadOperator}, func(in *Input) { in.Seen.Deployment.Value.ID = "another" }, false},
 		{"nor the name", Read{ReadName, ownerID}, Read{ReadName, ownerID}, nil, false},
 	} {
 		t.Run(row.why, func(t *testing.T) {

@@ -69,7 +69,7 @@ func TestPolls(t *testing.T) {
 
 func TestOptionsDefaults(t *testing.T) {
 	want := Options{
-		SettleWindow: 15 * time.Minute, RunningPoll: 5 * time.Second, InputsPoll: 15 * time.Second, CleanupPoll: time.Minute,
+		SettleWindow: 15 * time.Minute, RunningPoll: 5 * time.Second, HeardPoll: 30 * time.Second, InputsPoll: 15 * time.Second, CleanupPoll: time.Minute,
 		SendWindow: 30 * time.Second, IdentityMaxAge: time.Minute, SharedMaxAge: 2 * time.Second, WorkspaceTTL: time.Hour, EvidenceTimeout: 10 * time.Second,
 		EvidenceLogBytes: 1 << 20,
 	}
@@ -97,4 +97,40 @@ func TestOnlyA429SlowsDown(t *testing.T) {
 			t.Errorf("%s: %s, want %s", row.why, got, row.want)
 		}
 	}
+}
+
+func TestWaitsThatAStreamEnds(t *testing.T) {
+	heard := func(want time.Duration) func(*testing.T, Decision) {
+		return func(t *testing.T, d Decision) {
+			if d.Heard != want {
+				t.Errorf("heard after %s, want %s", d.Heard, want)
+			}
+		}
+	}
+	late := func(in *Input) { in.Now = in.Record.Deadline().Add(-10 * time.Second) }
+	const building = "Running WaitingForBuild workspace after 5s"
+	decide(t, awaiting, []row{
+		{why: "a stream tells of builds", given: []edit{seeWorkspace()}, want: building, check: heard(30 * time.Second)},
+		{
+			why: "and of agents", given: []edit{seeWorkspace(latest(build(core.TransitionStart, core.JobSucceeded), agent(1, core.AgentConnected, core.AgentStarting)))},
+			want: "Running WaitingForAgents workspace after 5s", check: heard(30 * time.Second),
+		},
+		{why: "no wait is longer than the run", given: []edit{seeWorkspace(), late}, want: building, check: heard(10 * time.Second)},
+		{
+			why: "that Coder answers again is nothing that it tells", given: []edit{func(in *Input) { in.Seen.Workspaces = with(nil, workspaceID, failing[core.Workspace](unavailable)) }},
+			want: "Running CoderUnavailable workspace after 5s", check: heard(0),
+		},
+		{
+			why: "nor that a provisioner appeared", given: []edit{seeWorkspace(func(w *core.Workspace) { w.Latest.Job.Provisioners = 0 })},
+			want: "Running NoMatchingProvisioner workspace after 5s", check: heard(0),
+		},
+	})
+	decide(t, ready, []row{{
+		why: "the delete of a pass", given: []edit{seeWorkspace(latest(build(core.TransitionDelete, core.JobRunning)))},
+		want: "Running DeletingWorkspace workspace after 5s", check: heard(30 * time.Second),
+	}})
+	decide(t, failed, []row{{
+		why: "and that of a failure", given: []edit{seeWorkspace(latest(build(core.TransitionDelete, core.JobRunning)))},
+		want: "Failed BuildFailed Inconclusive False/Deleting workspace after 5s", check: heard(30 * time.Second),
+	}})
 }

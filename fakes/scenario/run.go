@@ -159,6 +159,8 @@ func (r *run) newEngine(plan *faultPlan) (*lifecycle.Engine, error) {
 		Store: plan.injector.Store(inner), ControlPlanes: plan.injector.ControlPlanes(r.planes), Dial: plan.dial,
 		Clock: r.clock, Random: r.random, Sink: plan.injector.Sink(&tellBoth{r.trail, r.options.Sink}), Logger: r.options.Logger,
 	}
+	// What a story tells of polls must not depend on how a front end hears of changes.
+	config.Options.HeardPoll = config.Options.WithDefaults().RunningPoll
 	if r.options.Evidence != nil {
 		config.Evidence = plan.injector.Evidence(r.options.Evidence)
 	}

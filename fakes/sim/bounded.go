@@ -30,8 +30,8 @@ func bounded(h *History) []Violation {
 		if s.Err != nil || s.Crashed || s.After == nil || s.After.Status.Phase.Final() || s.After.DeletionRequested() || s.Next.Done {
 			continue
 		}
-		if s.Next.After > max(0, s.LeftToRun) {
-			f.add(s.Test, "the wait after the step at %s is %s, and the deadline is in %s", at, s.Next.After, s.LeftToRun)
+		if wait := max(s.Next.After, s.Next.Heard); wait > max(0, s.LeftToRun) {
+			f.add(s.Test, "the wait after the step at %s is %s, and the deadline is in %s", at, wait, s.LeftToRun)
 		}
 	}
 	return f

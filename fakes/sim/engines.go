@@ -99,7 +99,8 @@ func (s *simulation) eventLine(test uuid.UUID, e Event) {
 
 // step has an engine do a step of a test.
 func (s *simulation) step(engine int, t *testRun) {
-	next, err := s.guarded(engine, t.id, s.delivered(engine, t))
+	seen := s.delivered(engine, t)
+	next, err := s.guarded(engine, t.id, seen)
 	now := s.clock.Monotonic()
 	if row := s.records.rows[t.id]; row != nil && row.Revision != t.revision {
 		t.revision, t.changed = row.Revision, now
@@ -114,6 +115,10 @@ func (s *simulation) step(engine int, t *testRun) {
 		t.due[engine] = never
 	default:
 		t.due[engine] = now + next.After
+		if seen != nil {
+			// A stream that brought something is relied on, and brings what it brings.
+			t.due[engine] = now + max(next.After, next.Heard)
+		}
 	}
 	if engine == 0 {
 		t.watch = next.Watch

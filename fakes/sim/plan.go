@@ -19,7 +19,7 @@ const canary = "c4nary"
 // brisk are the engines' timings in most runs: a shorter settle window and longer polls
 // than the defaults, so that a run has fewer steps in which nothing happens.
 var brisk = lifecycle.Options{
-	SettleWindow: 4 * time.Minute, RunningPoll: 30 * time.Second, InputsPoll: 30 * time.Second,
+	SettleWindow: 4 * time.Minute, RunningPoll: 30 * time.Second, HeardPoll: 2 * time.Minute, InputsPoll: 30 * time.Second,
 }
 
 // A Plan is everything that a run depends on. It is made of a seed and can be cut down.

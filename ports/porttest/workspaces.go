@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
 	"github.com/assay-dev/assay/core"
@@ -105,12 +106,17 @@ func ownedWorkspaces(t *testing.T, s stage) {
 	for range 3 {
 		want = append(want, s.made(t, owner, NoAgents).ID)
 	}
+	withAgent := s.made(t, owner, Passing)
+	want = append(want, withAgent.ID)
 	gone := s.made(t, owner, NoAgents)
 	s.succeeded(t, gone.ID)
 	s.deleted(t, gone.ID)
 	for _, id := range want {
 		s.succeeded(t, id)
 	}
+	s.until(t, withAgent.ID, "its agent is ready", func(w core.Workspace) bool {
+		return len(w.Latest.Agents) == 1 && w.Latest.Agents[0].Lifecycle == core.AgentReady
+	})
 	list, err := s.admin.Runner.OwnedWorkspaces(t.Context(), owner)
 	fine(t, "list", err)
 	var got []uuid.UUID
@@ -119,6 +125,11 @@ func ownedWorkspaces(t *testing.T, s stage) {
 		equal(t, "owner", workspace.OwnerID, owner.ID)
 		equal(t, "deleted", workspace.Deleted, false)
 		equal(t, "latest build's status", workspace.Latest.Job.Status, core.JobSucceeded)
+		read, err := s.admin.Runner.Workspace(t.Context(), workspace.ID)
+		fine(t, "read by ID", err)
+		if diff := cmp.Diff(read, workspace); diff != "" {
+			t.Errorf("the list says something else than a read by ID (-read +list):\n%s", diff)
+		}
 	}
 	byText := func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) }
 	slices.SortFunc(got, byText)
