@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,9 +28,8 @@ type dialed struct {
 type dialedEntry struct {
 	runner ports.CodeRunner
 	usedAt time.Duration
-	// slow is the monotonic time until which no request is sent.
-	slow  atomic.Int64
-	known *identity
+	slow   slowness
+	known  *identity
 	// inputs are the reads that tests share on the connection.
 	inputs *shared
 	// deployment has steps read together who answers.

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"sync"
 	"time"
 
 	"github.com/assay-dev/assay/core"
@@ -22,42 +23,40 @@ func (r *stepRun) noteRateLimit(f *core.Failure) {
 		r.in.RateLimit = RateLimit{Count: r.limited[r.in.Record.ID], Jitter: r.jitter()}
 	}
 	r.mu.Unlock()
-	if r.entry != nil {
-		r.entry.slowUntil(r.config.Clock.Monotonic() + rateLimitDelay(f, r.in.RateLimit))
-	}
+	r.entry.slow.extend(r.config.Clock.Monotonic() + rateLimitDelay(f, r.in.RateLimit))
 }
 
 // slowedDown is the failure of a request that is not sent because Coder asked for fewer;
 // nil when it may be sent. A step that met the 429 itself goes on: what it reads then says
-// what became of its own request. The wait is up to a fifth longer than it need be, so that not
-// all tests ask at once when it is over.
+// what became of its own request.
 func (r *stepRun) slowedDown() *core.Failure {
-	if r.entry == nil || r.rateLimited && !r.held {
+	if r.entry == nil || r.rateLimited {
 		return nil
 	}
-	left := time.Duration(r.entry.slow.Load()) - r.config.Clock.Monotonic()
+	left := r.entry.slow.left(r.config.Clock.Monotonic())
 	if left <= 0 {
 		return nil
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.held {
-		// The test's own backoff stays as it is.
-		r.rateLimited, r.held = true, true
-		r.in.RateLimit = RateLimit{Count: max(1, r.limited[r.in.Record.ID]), Jitter: r.jitter()}
-	}
-	spread := time.Duration(float64(left) * rateLimitJitter * (1 + r.in.RateLimit.Jitter) / 2)
-	return &core.Failure{
-		Class: core.FailureRateLimited, Op: "ask coder", Message: "Coder asked for fewer requests", RetryAfter: left + spread,
-	}
+	r.held = true
+	return &core.Failure{Class: core.FailureRateLimited, Op: "ask coder", Message: "Coder asked for fewer requests", RetryAfter: left}
 }
 
-// slowUntil keeps requests back until a monotonic time.
-func (e *dialedEntry) slowUntil(at time.Duration) {
-	for {
-		standing := e.slow.Load()
-		if int64(at) <= standing || e.slow.CompareAndSwap(standing, int64(at)) {
-			return
-		}
-	}
+// slowness keeps requests back until a monotonic time.
+type slowness struct {
+	mu    sync.Mutex
+	until time.Duration
+}
+
+// extend keeps requests back until at, if that is later.
+func (s *slowness) extend(at time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.until = max(s.until, at)
+}
+
+// left is for how long requests are kept back; 0 or less for not at all.
+func (s *slowness) left(now time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.until - now
 }

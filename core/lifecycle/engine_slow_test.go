@@ -26,18 +26,29 @@ func TestA429SlowsTheDeployment(t *testing.T) {
 	if asked := asks(r); len(asked) != 0 {
 		t.Errorf("before the minute is over Coder is asked %q", asked)
 	}
-	if next.After < time.Minute || next.After > time.Minute*12/10 {
-		t.Errorf("after %s, want a minute and up to a fifth of it", next.After)
+	if next.After != time.Minute {
+		t.Errorf("after %s, want the minute that is left", next.After)
 	}
 	r.is("Running CoderUnavailable workspace")
+	if got, want := r.record().Status.Message, "ask coder: Coder asked for fewer requests"; got != want {
+		t.Errorf("message %q, want %q", got, want)
+	}
 	if err := r.engine.WatchWorkspace(t.Context(), "main", workspaceID, func(core.Workspace) {}); err == nil {
 		t.Error("a stream was opened")
 	}
 	if _, err := r.engine.OwnedWorkspaces(t.Context(), "main", ownerID); err == nil {
 		t.Error("a list was read")
 	}
-	r.clock.Advance(time.Minute)
+	if n := r.engine.limited[testID]; n != 1 {
+		t.Errorf("the test's own backoff counts %d, want the one 429 that it met", n)
+	}
+	r.clock.Advance(time.Minute - 1)
 	r.trail = nil
+	r.step()
+	if asked := asks(r); len(asked) != 0 {
+		t.Errorf("at the end of the minute Coder is asked %q", asked)
+	}
+	r.clock.Advance(1)
 	r.step()
 	if asked := asks(r); len(asked) == 0 {
 		t.Error("the minute is over, and nobody asks")
@@ -50,7 +61,7 @@ func TestACreateThatIsHeldBackIsNotSent(t *testing.T) {
 	r := newRig(t, pending())
 	r.coder.during = map[string]func(){"find": func() {
 		for _, entry := range r.engine.dialed.entries {
-			entry.slowUntil(r.clock.Monotonic() + time.Minute)
+			entry.slow.extend(r.clock.Monotonic() + time.Minute)
 		}
 	}}
 	r.step()
@@ -66,4 +77,33 @@ func TestAStepThatMetTheLimitReadsOn(t *testing.T) {
 	r.coder.fail = map[string]error{"> create": &core.Failure{Class: core.FailureRateLimited, Op: "create workspace", Status: 429}}
 	r.step()
 	r.is("Pending CreateRetrying")
+}
+
+func TestTheLongestWaitCounts(t *testing.T) {
+	var s slowness
+	s.extend(time.Minute)
+	s.extend(time.Second)
+	if got := s.left(time.Second); got != 59*time.Second {
+		t.Errorf("%s left, want 59s", got)
+	}
+}
+
+// TestADeleteThatIsHeldBackIsNotSent and is sent later.
+func TestADeleteThatIsHeldBackIsNotSent(t *testing.T) {
+	r := newRig(t, failed())
+	r.coder.workspace.Latest = build(core.TransitionStart, core.JobFailed)
+	r.coder.during = map[string]func(){"workspace": func() {
+		for _, entry := range r.engine.dialed.entries {
+			entry.slow.extend(r.clock.Monotonic() + time.Minute)
+		}
+	}}
+	if next := r.step(); next.After != time.Minute || slices.Contains(r.trail, "> delete") {
+		t.Errorf("again after %s, did %q", next.After, r.trail)
+	}
+	r.coder.during = nil
+	r.clock.Advance(time.Minute)
+	r.step()
+	if !slices.Contains(r.trail, "> delete") {
+		t.Errorf("it is not sent: %q", r.trail)
+	}
 }

@@ -26,7 +26,7 @@ type stepRun struct {
 	decidedAt time.Duration
 	// entry is the connection that this step asks on; nil before it asked.
 	entry *dialedEntry
-	// rateLimited: Coder answered 429 in this step, or held: it did so in another one, whose
+	// rateLimited: Coder answered 429 in this step. held: it did so in another one, whose
 	// wait is not over.
 	rateLimited, held bool
 	lastRead          Read
@@ -165,11 +165,12 @@ func (r *stepRun) noteMoved() {
 	r.moved[r.in.Record.ID] = true
 }
 
-// endStep resets the backoff of a test that saw no 429 in this step.
+// endStep resets the backoff of a test that met no 429 in this step and was not held back
+// by another one's.
 func (r *stepRun) endStep() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.rateLimited {
+	if !r.rateLimited && !r.held {
 		delete(r.limited, r.in.Record.ID)
 	}
 }

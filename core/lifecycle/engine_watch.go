@@ -53,7 +53,7 @@ func (e *Engine) listenTo(ctx context.Context, controlPlane string) (*dialedEntr
 	if err != nil {
 		return nil, fmt.Errorf("dial control plane %s: %w", controlPlane, err)
 	}
-	if entry.slow.Load() > int64(e.config.Clock.Monotonic()) {
+	if entry.slow.left(e.config.Clock.Monotonic()) > 0 {
 		return nil, fmt.Errorf("control plane %s asked for fewer requests", controlPlane)
 	}
 	return entry, nil

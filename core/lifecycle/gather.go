@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -81,8 +82,8 @@ func (g *gather[T]) lead(ctx context.Context, meeting *gathering[T], read func(m
 	members := meeting.members
 	g.mu.Unlock()
 	value, err = read(members)
-	// The failure of somebody who left says nothing about Coder.
-	meeting.value, meeting.err, meeting.again = value, err, err != nil && ctx.Err() != nil
+	// What somebody who left was told may say nothing about Coder.
+	meeting.value, meeting.err, meeting.again = value, err, ctx.Err() != nil
 	return value, err
 }
 
@@ -112,9 +113,8 @@ const listPage = 100
 type ownerReads struct {
 	*gather[map[uuid.UUID]core.Workspace]
 
-	mu sync.Mutex
 	// owned is how many live workspaces the last list had.
-	owned int
+	owned atomic.Int64
 }
 
 // workspace reads a workspace by its ID, or out of a list that many who ask at once share.
@@ -131,14 +131,9 @@ func (o *ownerReads) workspace(ctx context.Context, runner ports.WorkspaceReader
 		if !o.worthAList(members) {
 			return nil, nil
 		}
-		list, err := runner.OwnedWorkspaces(ctx, owner)
-		if err != nil {
-			// A list can fail where a read does not.
-			return nil, nil //nolint:nilerr // each reads its own
-		}
-		o.mu.Lock()
-		o.owned = len(list)
-		o.mu.Unlock()
+		// A list can fail where a read does not: it names none then, and each reads its own.
+		list, _ := runner.OwnedWorkspaces(ctx, owner)
+		o.owned.Store(int64(len(list)))
 		named := make(map[uuid.UUID]core.Workspace, len(list))
 		for _, w := range list {
 			named[w.ID] = w
@@ -159,8 +154,6 @@ func (o *ownerReads) workspace(ctx context.Context, runner ports.WorkspaceReader
 
 // worthAList reports whether a list costs Coder fewer requests than a read for each member.
 func (o *ownerReads) worthAList(members int) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	pages := 1 + max(o.owned, members)/listPage
+	pages := 1 + max(int(o.owned.Load()), members)/listPage
 	return members > 2*pages
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -112,11 +113,38 @@ func TestWhoWasToReadMayLeave(t *testing.T) {
 		g.ask(waits, "waits")
 		leave()
 		synctest.Wait()
-		if g.got["waits"] == "" {
-			t.Error("who waits for another's read may leave as well")
+		if want := "wait for another test's read: unavailable: context canceled"; g.got["waits"] != want {
+			t.Errorf("who waits for another's read may leave as well: %q, want %q", g.got["waits"], want)
 		}
 		g.proceed(nil)
 		g.proceed(nil)
+	})
+}
+
+func TestAFailureIsTheAnswerOfAll(t *testing.T) {
+	withGatherers(t, func(t *testing.T, g *gatherers) {
+		for _, who := range []string{"first", "a", "b"} {
+			g.ask(t.Context(), who)
+		}
+		g.proceed(nil)
+		g.proceed(errors.New("502"))
+		g.want(t, "nobody asks again", 2, map[string]string{"first": "read of 1", "a": "502", "b": "502"})
+	})
+}
+
+// TestACrashLeavesNobodyWithoutAnAnswer: a read that panics has told nobody anything.
+func TestACrashLeavesNobodyWithoutAnAnswer(t *testing.T) {
+	withGatherers(t, func(t *testing.T, g *gatherers) {
+		g.ask(t.Context(), "first")
+		g.group.Go(func() {
+			defer func() { _ = recover() }()
+			_, _ = g.read(t.Context(), func(int) (int, error) { panic("crash") })
+		})
+		synctest.Wait()
+		g.ask(t.Context(), "stays")
+		g.proceed(nil)
+		g.proceed(nil)
+		g.want(t, "those who waited ask again", 2, map[string]string{"first": "read of 1", "stays": "read of 1"})
 	})
 }
 
@@ -177,13 +205,15 @@ func TestWorkspacesAreReadTogether(t *testing.T) {
 		{why: "three ask: one list", asking: 3, list: []core.Workspace{{ID: ids[1], Name: "listed"}, {ID: ids[2], Name: "listed"}, {ID: ids[3], Name: "listed"}}, want: "[list]", got: "listed listed listed"},
 		{why: "two ask: a list is no fewer", asking: 2, want: "[read read]", got: "read read"},
 		{why: "the owner has more than a few requests can list", asking: 3, owned: len(many), want: "[read read read]", got: "read read read"},
+		{why: "what fills a page takes another request to see", asking: 3, owned: listPage, want: "[read read read]", got: "read read read"},
 		{why: "one is not in the list: perhaps it is deleted", asking: 3, list: []core.Workspace{{ID: ids[1], Name: "listed"}, {ID: ids[3], Name: "listed"}}, want: "[list read]", got: "listed read listed"},
 		{why: "the list fails", asking: 3, refuse: unavailable, want: "[list read read read]", got: "read read read"},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				virtual := clock.New(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
-				reads := &ownerReads{gather: newGather[map[uuid.UUID]core.Workspace](virtual), owned: row.owned}
+				reads := &ownerReads{gather: newGather[map[uuid.UUID]core.Workspace](virtual)}
+				reads.owned.Store(int64(row.owned))
 				coder := &owned{let: make(chan struct{}), list: row.list, refuse: row.refuse}
 				var group sync.WaitGroup
 				got := make([]string, row.asking+1)
@@ -203,10 +233,38 @@ func TestWorkspacesAreReadTogether(t *testing.T) {
 				for _, name := range got[1:] {
 					text += " " + name
 				}
+				if owned := int(reads.owned.Load()); strings.HasPrefix(row.want, "[list") && owned != len(row.list) {
+					t.Errorf("%d workspaces are remembered, the list had %d", owned, len(row.list))
+				}
 				if calls := fmt.Sprint(coder.calls[1:]); calls != row.want || text[1:] != row.got {
 					t.Errorf("calls %s, got%s; want %s, %s", calls, text, row.want, row.got)
 				}
 			})
 		})
 	}
+}
+
+func TestWhoLeavesReadsNoWorkspace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		virtual := clock.New(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+		reads := &ownerReads{gather: newGather[map[uuid.UUID]core.Workspace](virtual)}
+		coder := &owned{let: make(chan struct{})}
+		ctx, leave := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		for _, ctx := range []context.Context{t.Context(), t.Context(), ctx} {
+			group.Go(func() {
+				if _, err := reads.workspace(ctx, coder, core.User{}, id(1)); (err != nil) != (ctx.Err() != nil) {
+					t.Errorf("error %v", err)
+				}
+			})
+			synctest.Wait()
+		}
+		leave()
+		synctest.Wait()
+		if fmt.Sprint(coder.calls) != "[read]" {
+			t.Errorf("calls %v, want that of the first alone", coder.calls)
+		}
+		close(coder.let)
+		group.Wait()
+	})
 }
