@@ -126,9 +126,10 @@ func (s *step) lookAgain(after time.Duration) *Decision {
 	return &s.decided
 }
 
-// heard marks a wait that ends with something that Coder's streams tell.
+// heard marks a wait that ends with something that Coder's streams tell, unless it has
+// ended in a verdict.
 func (s *step) heard(d *Decision) *Decision {
-	if d.Watch != uuid.Nil && d.Waits {
+	if d.Waits {
 		d.Heard = s.Options.HeardPoll
 	}
 	return d

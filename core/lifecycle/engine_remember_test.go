@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -264,4 +265,31 @@ func TestWatchWorkspace(t *testing.T) {
 	if err := r.engine.WatchWorkspace(ctx, "main", workspaceID, nil); !errors.Is(err, errLost) {
 		t.Errorf("error %v", err)
 	}
+}
+
+// TestOwnedWorkspaces: the owner is read the first time, and after a list that failed.
+func TestOwnedWorkspaces(t *testing.T) {
+	r := newRig(t, awaiting())
+	r.coder.owned = []core.Workspace{ours()}
+	list := func(want error, asks ...string) {
+		t.Helper()
+		r.trail = nil
+		owned, err := r.engine.OwnedWorkspaces(t.Context(), "main", ownerID)
+		if !errors.Is(err, want) || want == nil && (len(owned) != 1 || owned[0].ID != workspaceID) {
+			t.Errorf("%d workspaces, error %v, want ours and %v", len(owned), err, want)
+		}
+		if got := slices.DeleteFunc(r.trail, func(did string) bool { return strings.HasPrefix(did, "plane") }); !slices.Equal(got, asks) {
+			t.Errorf("asked %q, want %q", got, asks)
+		}
+	}
+	list(nil, "owner", "owned")
+	list(nil, "owned")
+	r.coder.fail = map[string]error{"owned": unavailable}
+	list(unavailable, "owned")
+	r.coder.fail = map[string]error{"owner": notFound}
+	list(notFound, "owner")
+	r.coder.fail = nil
+	list(nil, "owner", "owned")
+	r.planes.Fail(errLost)
+	list(errLost)
 }

@@ -45,6 +45,9 @@ func TestA429SlowsTheDeployment(t *testing.T) {
 	r.clock.Advance(time.Minute - 1)
 	r.trail = nil
 	r.step()
+	if err := r.engine.WatchWorkspace(t.Context(), "main", workspaceID, func(core.Workspace) {}); err == nil {
+		t.Error("a stream was opened at the end of the minute")
+	}
 	if asked := asks(r); len(asked) != 0 {
 		t.Errorf("at the end of the minute Coder is asked %q", asked)
 	}

@@ -117,6 +117,10 @@ func TestWaitsThatAStreamEnds(t *testing.T) {
 		},
 		{why: "no wait is longer than the run", given: []edit{seeWorkspace(), late}, want: building, check: heard(10 * time.Second)},
 		{
+			why: "the deadline ended it", given: []edit{seeWorkspace(), late, func(in *Input) { in.Began, in.Now = in.Now, in.Record.Deadline() }},
+			want: "Failed DeadlineExceeded Inconclusive False/CleanupPending workspace after 0s", check: heard(0),
+		},
+		{
 			why: "that Coder answers again is nothing that it tells", given: []edit{func(in *Input) { in.Seen.Workspaces = with(nil, workspaceID, failing[core.Workspace](unavailable)) }},
 			want: "Running CoderUnavailable workspace after 5s", check: heard(0),
 		},
