@@ -77,3 +77,25 @@ func TestDialedConnections(t *testing.T) {
 		}
 	})
 }
+
+// TestAnOwnersReadsAreOne: tests of one owner find the same reads, and the owner once it
+// was read.
+func TestAnOwnersReadsAreOne(t *testing.T) {
+	r := newRig(t, awaiting())
+	r.step()
+	d := r.engine.dialed
+	for _, entry := range d.entries {
+		first, _, known := d.ownerReads(entry, otherID)
+		if known {
+			t.Error("an owner that nobody read is known")
+		}
+		d.rememberOwner(entry, core.User{ID: otherID, Username: "other"}, true)
+		second, owner, known := d.ownerReads(entry, otherID)
+		if first != second || !known || owner.Username != "other" {
+			t.Errorf("the same reads: %v, known: %v, owner %q", first == second, known, owner.Username)
+		}
+		if third, _, _ := d.ownerReads(entry, ownerID); third == first {
+			t.Error("two owners share their reads")
+		}
+	}
+}
